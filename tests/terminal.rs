@@ -63,6 +63,8 @@ impl Terminal {
             .env("RAVEL_HISTORY", history)
             .env("TERM", "xterm")
             .env("NO_COLOR", "1")
+            // Of address space, which is measured, the C library takes 64 MiB for an arena whenever threads meet in another one.
+            .env("MALLOC_ARENA_MAX", "2")
             .stdin(Stdio::from(program.try_clone()?))
             .stdout(Stdio::from(program.try_clone()?))
             .stderr(Stdio::from(program));
@@ -211,6 +213,27 @@ fn lines_that_are_pasted_are_inputs() -> Tested {
     terminal.quit()
 }
 
+/// An input of several lines is edited as one, and a tab shows what there is, with types.
+fn inputs_are_edited_and_completed() -> Tested {
+    let mut terminal = Terminal::start()?;
+    terminal.press("int twofold(int x)\r{ return 2 * y;\r}")?;
+    // Up to the second line, whose `y` is wrong.
+    terminal.press("\u{1b}[A\u{1b}[F\u{7f}\u{7f}x;\u{1b}[B\r")?;
+    terminal.answers("twofold(21)", "int: 42")?;
+    terminal.answers("kernel = [1.0, 2.0]", "")?;
+    terminal.answers("kept = [[1, 2], [3, 4]]", "")?;
+    terminal.press("ke\t\t")?;
+    terminal.wait_for("kept: int[2,2]")?;
+    terminal.wait_for("kernel: double[2]")?;
+    terminal.press("r\t[1]\r")?;
+    terminal.wait_for("double: 2.0")?;
+    terminal.press("twof\t21)\r")?;
+    terminal.wait_for("int: 42")?;
+    terminal.press(":und\t\r")?;
+    terminal.wait_for("undone: twofold(21)")?;
+    terminal.quit()
+}
+
 fn open_lines_stay() -> Tested {
     let mut terminal = Terminal::start()?;
     terminal.press("printf(\"%d\", 111 * 11)\r")?;
@@ -278,10 +301,11 @@ fn inputs_leave_nothing_behind() -> Tested {
 
 fn main() -> ExitCode {
     type Test = fn() -> Tested;
-    let trials: [(&str, Test); 6] = [
+    let trials: [(&str, Test); 7] = [
         ("interrupts end computations", interrupts_end_computations),
         ("an interrupt drops what was pasted behind", an_interrupt_drops_what_was_pasted_behind),
         ("lines that are pasted are inputs", lines_that_are_pasted_are_inputs),
+        ("inputs are edited and completed", inputs_are_edited_and_completed),
         ("open lines stay", open_lines_stay),
         ("a program never becomes a history", a_program_never_becomes_a_history),
         ("inputs leave nothing behind", inputs_leave_nothing_behind),

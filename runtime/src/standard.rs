@@ -4,7 +4,7 @@
 //! places are filled before anything else happens, with what refuses every write: what is printed for nobody is an error, as on a full disk.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd;
 use std::sync::Once;
@@ -50,4 +50,32 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// A terminal's screen.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Characters; 0 where the terminal does not say.
+    pub columns: usize,
+    pub rows: usize,
+    /// Points; 0 where the terminal does not say.
+    pub width: usize,
+    pub height: usize,
+}
+
+/// The screen that standard output goes to, unless it goes elsewhere.
+pub fn screen() -> Option<Screen> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the call fills in the structure, or leaves it as it is.
+    let status = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    Some(if status == 0 {
+        let [columns, rows, width, height] =
+            [size.ws_col, size.ws_row, size.ws_xpixel, size.ws_ypixel].map(usize::from);
+        Screen { columns, rows, width, height }
+    } else {
+        Screen::default()
+    })
 }

@@ -74,12 +74,11 @@ impl CValue {
 
     /// A result; whoever gets it owns its array. Nothing for values that calls do not give.
     pub fn of(value: Value) -> Option<CValue> {
-        let of_object =
-            |form: i32, elem: ElemTag, object: Array| CValue {
-                form,
-                elem: elem as i32,
-                bits: object.into_raw().as_ptr() as u64,
-            };
+        let of_object = |form: i32, elem: ElemTag, object: Array| CValue {
+            form,
+            elem: elem as i32,
+            bits: object.into_raw().as_ptr() as u64,
+        };
         match value {
             Value::Scalar(basic, scalar) => Some(CValue { form: SCALAR, elem: tag(basic) as i32, bits: scalar.bits() }),
             Value::Array(basic, array) => Some(of_object(ARRAY, tag(basic), array)),

@@ -20,6 +20,7 @@ mod fmt;
 mod manual;
 mod repl;
 mod rewrite;
+mod session;
 mod table;
 mod tune;
 mod warnings;
@@ -90,6 +91,7 @@ fn obey(cli: Cli) -> i32 {
         Command::Man(man) => manual::pages(&man.folder),
         Command::Doctor => doctor::run(),
         Command::Repl(repl) => run_repl(&repl),
+        Command::Session(_) => session(options(&[], &[], &[], false, true)).map_or_else(|status| status, session::run),
     }
 }
 

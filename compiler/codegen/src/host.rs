@@ -26,7 +26,7 @@ unsafe impl Send for Entry {}
 unsafe impl Sync for Entry {}
 
 /// An argument or result together with what is owned through it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Word {
     /// A number in the low bits, or a null reference.
     Bits(u64),

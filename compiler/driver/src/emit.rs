@@ -50,35 +50,45 @@ impl Compilation {
         match stage {
             Stage::Ast => self.ast(path),
             Stage::Core => Ok(ravel_core::print(&self.core(path)?)),
-            Stage::Wir => Ok(ravel_wir::print::print_module(&self.wir(path)?)),
-            Stage::WirOpt => {
+            _ => {
                 let module = self.wir(path)?;
-                Ok(ravel_wir::print::print_module(&self.optimize(module)?))
-            }
-            Stage::Schedule => {
-                let module = self.wir(path)?;
-                let module = self.optimize(module)?;
-                let target = self.options.backend.capabilities().map_err(code_failure)?;
-                self.with_schedule_options(false, |options| ravel_schedule::schedule_text(&module, &target, options))
-                    .map_err(|e| Failure::Unsupported { position: self.map.describe(e.span), what: e.what })
-            }
-            Stage::Nest => Ok(self.scheduled(path)?.to_string()),
-            Stage::Asm => {
-                let nest = self.scheduled(path)?;
-                let host = self.cut_kernels(&nest)?;
-                self.options.backend.asm(&host).map_err(code_failure)
-            }
-            Stage::Listing(backend) => {
-                self.options.backend = backend;
-                let nest = self.scheduled(path)?;
-                backend.listing().map_or(Ok(String::new()), |listing| (listing.print)(&nest)).map_err(code_failure)
+                self.emit_module(module, stage)
             }
         }
     }
 
-    fn scheduled(&mut self, path: &Path) -> Result<ravel_nest::ir::Module, Failure> {
-        let module = self.wir(path)?;
+    /// The text of a stage from the specialised program on; nothing for earlier ones.
+    ///
+    /// # Errors
+    /// Those of the stages before it.
+    pub fn emit_module(&mut self, module: ravel_wir::Module, stage: Stage) -> Result<String, Failure> {
+        match stage {
+            Stage::Ast | Stage::Core => return Ok(String::new()),
+            Stage::Wir => return Ok(ravel_wir::print::print_module(&module)),
+            Stage::Listing(backend) => self.options.backend = backend,
+            Stage::WirOpt | Stage::Schedule | Stage::Nest | Stage::Asm => {}
+        }
         let module = self.optimize(module)?;
-        self.nest(&module, false)
+        match stage {
+            Stage::WirOpt => return Ok(ravel_wir::print::print_module(&module)),
+            Stage::Schedule => {
+                let target = self.options.backend.capabilities().map_err(code_failure)?;
+                return self
+                    .with_schedule_options(false, |options| ravel_schedule::schedule_text(&module, &target, options))
+                    .map_err(|e| Failure::Unsupported { position: self.map.describe(e.span), what: e.what });
+            }
+            _ => {}
+        }
+        let nest = self.nest(&module, false)?;
+        match stage {
+            Stage::Asm => {
+                let host = self.cut_kernels(&nest)?;
+                self.options.backend.asm(&host).map_err(code_failure)
+            }
+            Stage::Listing(backend) => {
+                backend.listing().map_or(Ok(String::new()), |listing| (listing.print)(&nest)).map_err(code_failure)
+            }
+            _ => Ok(nest.to_string()),
+        }
     }
 }

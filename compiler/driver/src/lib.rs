@@ -16,6 +16,7 @@ pub mod link;
 mod lints;
 pub mod outputs;
 pub mod passes;
+pub mod pictures;
 pub mod pipeline;
 pub mod places;
 mod recursion;

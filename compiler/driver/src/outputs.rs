@@ -54,7 +54,7 @@ struct Input {
 
 impl Inputs {
     /// Ravel itself, and where this process reads from and writes to.
-    fn of_process() -> Inputs {
+    pub(crate) fn of_process() -> Inputs {
         let mut inputs = Inputs::default();
         if let Ok(ravel) = std::env::current_exe() {
             inputs.add(&ravel, "it is the running `ravel`");
@@ -87,6 +87,33 @@ impl Inputs {
         let data = path.metadata().ok()?;
         self.known.iter().find(|input| (input.device, input.number) == (data.dev(), data.ino()))
     }
+
+    /// Whether a file can be written at `output`, as far as that is known.
+    ///
+    /// # Errors
+    /// It would replace an input, or something that is no file.
+    pub fn check(&self, output: &Path) -> Result<(), OutputError> {
+        let refuse =
+            |why: &str, no_file| Err(OutputError { path: output.to_path_buf(), why: why.to_string(), no_file });
+        let place = outputs::destination(output).map_err(|why| OutputError::new(output, &why))?;
+        if let Some(input) = self.find(&place) {
+            return refuse(&input.why, input.is_stream);
+        }
+        let is_source = |path: &Path| path.extension().is_some_and(|extension| extension == "sac");
+        if is_source(output) || is_source(&place) {
+            return refuse("names with .sac are for source files", false);
+        }
+        Ok(())
+    }
+
+    /// Writes a file.
+    ///
+    /// # Errors
+    /// As [`Inputs::check`], and those of writing; the file is then as it was.
+    pub fn write(&self, output: &Path, content: &[u8]) -> Result<(), OutputError> {
+        self.check(output)?;
+        outputs::write(output, content).map_err(|why| OutputError::new(output, &why))
+    }
 }
 
 impl Compilation {
@@ -105,17 +132,7 @@ impl Compilation {
     /// # Errors
     /// It would replace an input, or something that is no file.
     pub fn check_output(&self, root: &Path, output: &Path) -> Result<(), OutputError> {
-        let refuse =
-            |why: &str, no_file| Err(OutputError { path: output.to_path_buf(), why: why.to_string(), no_file });
-        let place = outputs::destination(output).map_err(|why| OutputError::new(output, &why))?;
-        if let Some(input) = self.inputs(root).find(&place) {
-            return refuse(&input.why, input.is_stream);
-        }
-        let is_source = |path: &Path| path.extension().is_some_and(|extension| extension == "sac");
-        if is_source(output) || is_source(&place) {
-            return refuse("names with .sac are for source files", false);
-        }
-        Ok(())
+        self.inputs(root).check(output)
     }
 
     /// Writes a text about the program at `root`.
@@ -123,8 +140,7 @@ impl Compilation {
     /// # Errors
     /// As [`Compilation::check_output`], and those of writing; the file is then as it was.
     pub fn write_output(&self, root: &Path, output: &Path, text: &str) -> Result<(), OutputError> {
-        self.check_output(root, output)?;
-        outputs::write(output, text.as_bytes()).map_err(|why| OutputError::new(output, &why))
+        self.inputs(root).write(output, text.as_bytes())
     }
 }
 

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod classes;
 mod diff;
 mod expressions;
 mod items;
@@ -23,6 +24,7 @@ mod shape;
 mod shapes;
 
 pub use check::same;
+pub use classes::{Class, classes};
 pub use diff::unified;
 pub use lossless::NoToken;
 

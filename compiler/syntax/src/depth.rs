@@ -47,7 +47,7 @@ pub(crate) fn too_deep(tokens: &[Token]) -> Option<(usize, usize)> {
     let (mut below, mut terms_below) = (0, 0);
     for (at, token) in tokens.iter().enumerate() {
         let next = tokens.get(at + 1).map(|token| token.kind);
-        let between = at.checked_sub(1).is_some_and(|before| ends_operand(tokens[before].kind));
+        let between = at.checked_sub(1).is_some_and(|before| tokens[before].kind.ends_operand());
         match token.kind {
             Kind::LParen | Kind::LBracket | Kind::LBrace => {
                 below += top.levels() + 1;
@@ -101,26 +101,6 @@ pub(crate) fn too_deep(tokens: &[Token]) -> Option<(usize, usize)> {
 fn end_statement(frame: &mut Frame, next: Option<Kind>) {
     frame.separate();
     frame.arms = if next == Some(Kind::Else) { frame.arms + 1 } else { 0 };
-}
-
-/// Whether an operator behind this token stands between two operands.
-fn ends_operand(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Id
-            | Kind::TypeName
-            | Kind::SName
-            | Kind::Num
-            | Kind::OtherNum
-            | Kind::NumArray
-            | Kind::Str
-            | Kind::Char
-            | Kind::True
-            | Kind::False
-            | Kind::RParen
-            | Kind::RBracket
-            | Kind::RBrace
-    )
 }
 
 /// Whether the token goes on with the expression that a `}` has just closed part of.

@@ -11,6 +11,7 @@ use crate::prescan::prescan;
 use crate::split::{self, Chunk};
 use crate::tokens::{Kind, Token, Tokens};
 use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
 
 /// A complete input, or the wish for more lines.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,8 @@ pub enum ReplInput {
     Statements(Vec<Stmt>),
     /// Functions, types, `use`, ...
     Definitions(Vec<Definition>),
+    /// Definitions, the last of which ends here, and then something else.
+    Mixed(Span),
     /// Not SaC; the reports say why.
     Invalid,
 }
@@ -46,6 +49,9 @@ pub fn parse_repl_input(tokens: &Tokens, visible: &TypeNames) -> (ReplInput, Vec
     if let Some((at, limit)) = too_deep(list) {
         reports.push(SyntaxError::TooDeep { limit }.at(list[at].span));
         return (ReplInput::Invalid, reports);
+    }
+    if let Some(end) = end_of_definitions(list) {
+        return (ReplInput::Mixed(list[end - 1].span), Vec::new());
     }
     let mut parser = Parser { tokens: &tokens, reports };
     let input = if is_definition(list) { definitions(&mut parser) } else { evaluation(&mut parser) };
@@ -73,6 +79,26 @@ fn bracket_is_open(list: &[Token]) -> bool {
         }
     }
     !open.is_empty()
+}
+
+/// Where the definitions that begin an input end, if something else follows.
+fn end_of_definitions(list: &[Token]) -> Option<usize> {
+    let mut at = 0;
+    while at < list.len() && is_definition(&list[at..]) {
+        let mut depth = 0usize;
+        let length = list[at..].iter().position(|token| {
+            match token.kind {
+                Kind::LParen | Kind::LBracket | Kind::LBrace => depth += 1,
+                Kind::RParen | Kind::RBracket | Kind::RBrace => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && matches!(token.kind, Kind::Semi | Kind::RBrace)
+        })?;
+        at += length + 1;
+        // That of a record, or of a list of names.
+        at += usize::from(list.get(at).is_some_and(|token| token.kind == Kind::Semi));
+    }
+    (at > 0 && at < list.len()).then_some(at)
 }
 
 fn is_definition(list: &[Token]) -> bool {

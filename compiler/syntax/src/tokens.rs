@@ -276,6 +276,28 @@ fn line_comment(lex: &mut Lexer<'_, Kind>) -> Filter<()> {
     Filter::Skip
 }
 
+impl Kind {
+    /// Whether an operator behind this token stands between two operands.
+    pub(crate) fn ends_operand(self) -> bool {
+        matches!(
+            self,
+            Kind::Id
+                | Kind::TypeName
+                | Kind::SName
+                | Kind::Num
+                | Kind::OtherNum
+                | Kind::NumArray
+                | Kind::Str
+                | Kind::Char
+                | Kind::True
+                | Kind::False
+                | Kind::RParen
+                | Kind::RBracket
+                | Kind::RBrace
+        )
+    }
+}
+
 /// Index into [`Texts`]; 0 is the empty text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TextId(pub(crate) u32);

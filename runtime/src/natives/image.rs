@@ -144,7 +144,7 @@ struct Animation {
 }
 
 /// A picture as the bytes of a PNG file. `channels` are 1 to 4.
-pub(super) fn png_image(height: i64, width: i64, channels: i64, bytes: &[u8]) -> Result<Vec<u8>, String> {
+pub fn png_image(height: i64, width: i64, channels: i64, bytes: &[u8]) -> Result<Vec<u8>, String> {
     encoded(height, width, channels, None, bytes)
 }
 

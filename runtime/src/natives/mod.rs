@@ -49,6 +49,8 @@ use define::{has_effect, native_symbol, natives};
 
 pub use clock::wall_clock;
 pub(crate) use files::flush_open_files;
+pub use image::png_image;
+pub use plot::{Line, Lines, base64, marks};
 pub use print::array_text;
 pub(crate) use streams::checked;
 

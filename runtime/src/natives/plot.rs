@@ -1,6 +1,7 @@
 //! Plots: lines, dots, bars, bands, colored cells, contours and texts in panels with axes, saved as SVG or PNG.
 
 mod font;
+mod lines;
 mod raster;
 mod scene;
 mod shapes;
@@ -10,6 +11,9 @@ mod ticks;
 use std::cell::RefCell;
 
 use scene::{Data, Field, Layer, Panel, Scene};
+
+pub use lines::{Line, Lines, marks};
+pub use svg::base64;
 
 use super::data_files::{quoted, write};
 use super::{ArrayArg, Handle, Object, Text, colors, natives};

@@ -81,6 +81,51 @@ pub fn about(name: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// What a module of the library offers: names with their heads, those of modules behind it too.
+pub fn offered(module: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut open = vec![module.to_string()];
+    let mut seen: Vec<String> = Vec::new();
+    while let Some(name) = open.pop() {
+        if seen.contains(&name) {
+            continue;
+        }
+        let stem = |file: &str| Path::new(file).file_stem().is_some_and(|stem| *stem == *name);
+        let module = library_sources().find(|(file, _)| stem(file));
+        seen.push(name.clone());
+        let Some(Ok(module)) = module.map(|(file, text)| of_text(&format!("{LIBRARY}{file}"), text)) else { continue };
+        open.extend(module.offers.iter().filter(|(_, some)| some.is_empty()).map(|(name, _)| name.clone()));
+        for entry in module.entries {
+            for name in &entry.names {
+                let own = |head: &&String| head.contains(&format!("{name}("));
+                let heads: Vec<String> = entry.heads.iter().filter(own).cloned().collect();
+                found.push((name.clone(), if heads.is_empty() { entry.heads.clone() } else { heads }));
+            }
+        }
+    }
+    found
+}
+
+/// The definitions of a function in the library as they stand there, each below its file; nothing if it has none of this name.
+pub fn source(name: &str) -> Option<String> {
+    let mut text = String::new();
+    for (file, source) in library_sources().filter(|(_, source)| source.contains(name)) {
+        let mut compilation = Compilation::new(crate::Options::default());
+        let Ok(parsed) = compilation.ast_of_text(&format!("{LIBRARY}{file}"), source.into()) else { continue };
+        for definition in &parsed.definitions {
+            let Definition::Function(function) = definition else { continue };
+            let place = function.span.start as usize..function.span.end as usize;
+            // What a macro made stands nowhere.
+            let own = source.get(place.clone()).filter(|own| *function.name.name == *name && own.contains(name));
+            if let Some(own) = own {
+                let line = source[..place.start].matches('\n').count() + 1;
+                text.push_str(&format!("// {file}:{line}\n{own}\n"));
+            }
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
 /// A module in a file of the user.
 ///
 /// # Errors

@@ -54,9 +54,15 @@ pub enum Number {
 #[derive(Debug)]
 pub enum CallError {
     /// The program, or the call, is wrong: for people, and one JSON object a line.
-    Source { text: String, json: String },
+    Source {
+        text: String,
+        json: String,
+    },
     /// A run-time fault, and the source at its place.
-    Fault { report: Box<Report>, excerpt: String },
+    Fault {
+        report: Box<Report>,
+        excerpt: String,
+    },
     Interrupted,
     /// Values of such types do not go in or out.
     Unsupported(String),
@@ -212,7 +218,8 @@ impl Form {
         match self {
             Form::Scalar(basic, known) => Some(Value::Scalar(*basic, scalar(*basic, *known, words)?)),
             Form::Vector(basic, elements) => {
-                let elements = elements.iter().map(|known| scalar(*basic, *known, words)).collect::<Option<Vec<_>>>()?;
+                let elements =
+                    elements.iter().map(|known| scalar(*basic, *known, words)).collect::<Option<Vec<_>>>()?;
                 Some(Value::Array(*basic, value::vector(*basic, &elements)?))
             }
             Form::Array(basic) => match words.next()? {
@@ -246,9 +253,7 @@ fn string_name() -> value::TypeName {
 
 /// The types that an argument may have, what it is most naturally first; none for strings.
 fn candidates(argument: &Argument) -> &'static [Basic] {
-    use Basic::{
-        Bool, Byte, Char, Double, Float, Int, Long, Longlong, Short, Ubyte, Uint, Ulong, Ulonglong, Ushort,
-    };
+    use Basic::{Bool, Byte, Char, Double, Float, Int, Long, Longlong, Short, Ubyte, Uint, Ulong, Ulonglong, Ushort};
     let of_elem = |elem: ElemTag| -> &'static [Basic] {
         match elem {
             ElemTag::Bool => &[Bool],
@@ -269,9 +274,9 @@ fn candidates(argument: &Argument) -> &'static [Basic] {
     match argument {
         Argument::Scalar(elem) | Argument::Array(elem, _) => of_elem(*elem),
         Argument::Number(Number::Truth) => &[Bool],
-        Argument::Number(Number::Whole) => &[
-            Int, Long, Double, Float, Longlong, Uint, Ulong, Ulonglong, Short, Ushort, Byte, Ubyte,
-        ],
+        Argument::Number(Number::Whole) => {
+            &[Int, Long, Double, Float, Longlong, Uint, Ulong, Ulonglong, Short, Ushort, Byte, Ubyte]
+        }
         Argument::Number(Number::Long) => &[Long, Longlong, Double, Float, Ulong, Ulonglong, Uint],
         Argument::Number(Number::Real) => &[Double, Float],
         Argument::Text => &[],
@@ -320,10 +325,8 @@ fn only_call(fun: &Fun) -> Option<SetId> {
 /// Makes the function return what its call gives.
 fn return_results(fun: &mut Fun) {
     super::evaluate::keep_results(fun);
-    let slots: Vec<LocalId> = (0..fun.locals.len() as u32)
-        .map(LocalId)
-        .filter(|slot| fun.locals[slot.index()].name == VALUE)
-        .collect();
+    let slots: Vec<LocalId> =
+        (0..fun.locals.len() as u32).map(LocalId).filter(|slot| fun.locals[slot.index()].name == VALUE).collect();
     if let FunBody::Sac { returns, .. } = &mut fun.body {
         let local = |slot: &LocalId| Expr { kind: ExprKind::Local(*slot), span: Span::NONE };
         *returns = slots.iter().map(local).collect();
@@ -390,6 +393,11 @@ impl Session {
         Ok(())
     }
 
+    /// The reports that were shown last, one JSON object a line; asking forgets them.
+    pub fn take_reports(&self) -> String {
+        self.reported.take()
+    }
+
     /// The names of the functions that were defined, sorted.
     pub fn functions(&self) -> Vec<String> {
         let keys = self.chunks.iter().flat_map(super::source::Chunk::keys);
@@ -442,8 +450,7 @@ impl Session {
         let arguments = Counts::before(words.iter().filter_map(Word::object));
         let (code, objects) = (instance.code, instance.objects.clone());
         let jit = &mut self.jit;
-        let outcome =
-            run_session_holding(&mut || jit.globals(), arguments, move || code.call_owned(words, &objects));
+        let outcome = run_session_holding(&mut || jit.globals(), arguments, move || code.call_owned(words, &objects));
         let written = ravel_runtime::stream::finish();
         let words = outcome.map_err(|report| instance.failure(report))?;
         written.map_err(|fault| instance.failure(Report::new(None, fault)))?;
@@ -467,7 +474,7 @@ impl Session {
         let (init_globals, objects) = self.globals_to_initialise(&mut program);
         let entry = Entry::Function { fun, args: kinds, init_globals };
         let results = match self.compile(&mut compilation, &program, entry) {
-            Ok(mut results) => {
+            Ok((mut results, _)) => {
                 // The last one is a constant of ours.
                 results.pop();
                 results
@@ -476,8 +483,8 @@ impl Session {
         };
         let code = self.jit.entry(ENTRY).map_err(|error| CallError::Internal(error.to_string()))?;
         let forms = results.iter().map(|kind| Form::of(kind, &program)).collect::<Result<Vec<_>, _>>();
-        let forms =
-            forms.map_err(|what| CallError::Unsupported(format!("`{function}` gives {what}, which cannot leave SaC")))?;
+        let forms = forms
+            .map_err(|what| CallError::Unsupported(format!("`{function}` gives {what}, which cannot leave SaC")))?;
         let given: Vec<String> = results.iter().map(|kind| value::kind_text(kind, &program)).collect();
         let signature = format!("{function}({}) -> {}", args.join(", "), given.join(", "));
         let explained = compilation.explained();

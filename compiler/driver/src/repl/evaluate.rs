@@ -3,6 +3,7 @@
 use super::source::{FUNCTION, ROOT, VALUE, words};
 use super::value::{self, Value};
 use super::{LAST_VALUE, Outcome, Refusal, Session, USED, show};
+use crate::emit::Stage;
 use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_codegen::Word;
@@ -21,6 +22,11 @@ use std::time::{Duration, Instant};
 
 /// The code of a call that gives another number of results than its place takes.
 const COUNT_MISMATCH: Code = Code::WrongCounts;
+
+/// How often an input without effects is run that is timed, at most.
+const MOST_RUNS: usize = 31;
+/// How long it is run again, once it is short.
+const REPEATING: Duration = Duration::from_millis(300);
 
 /// An input as a function.
 struct Wrapped {
@@ -93,6 +99,23 @@ impl Session {
         }
     }
 
+    /// An input as a stage of the compiler has it.
+    pub(super) fn emitted(&mut self, stage: Stage, text: &str, tokens: &Tokens, is_value: bool) -> Outcome<String> {
+        let form = if is_value { Form::Value } else { Form::Statements };
+        let mut wrapped = match self.wrap(super::INPUT, text, form, tokens.last() != Some(";")) {
+            Ok(wrapped) => wrapped,
+            Err(compilation) => return Err(self.failure(&compilation, &Failure::Source)),
+        };
+        // As if all objects had their first values.
+        wrapped.program.globals.iter_mut().for_each(|global| global.init = None);
+        let entry = Entry::Function { fun: wrapped.fun, args: wrapped.args, init_globals: false };
+        let compilation = &mut wrapped.compilation;
+        let shown = compilation
+            .specialize(&wrapped.program, entry)
+            .and_then(|specialized| compilation.emit_module(specialized.module, stage));
+        shown.map_err(|failure| self.failure(&wrapped.compilation, &failure))
+    }
+
     /// Lowers the input as a function to core, or gives the reports why that failed. The last statement may lack a `;`.
     fn wrap(&mut self, name: &str, text: &str, form: Form, semicolon: bool) -> Result<Wrapped, Box<Compilation>> {
         let mentioned: BTreeSet<&str> =
@@ -144,8 +167,8 @@ impl Session {
             }
         }
         let entry = Entry::Function { fun, args, init_globals };
-        let kinds = match self.compile(&mut compilation, &program, entry) {
-            Ok(kinds) => kinds,
+        let (kinds, has_effects) = match self.compile(&mut compilation, &program, entry) {
+            Ok(compiled) => compiled,
             Err(failure) => return Err(self.failure(&compilation, &failure)),
         };
         let entry = self.jit.entry(ENTRY).map_err(|e| Refusal::Wrong(format!("{e}\n")))?;
@@ -154,15 +177,31 @@ impl Session {
         let is_object = value::objects(&kinds);
         self.last.compiled += compilation.times.iter().map(|(_, time)| *time).sum::<Duration>();
         self.last.explained.push_str(&compilation.explained());
-        let start = Instant::now();
         let arguments = Counts::before(given.iter().filter_map(Word::object));
         let jit = &mut self.jit;
-        let outcome =
-            run_session_holding(&mut || jit.globals(), arguments, move || entry.call_owned(given, &is_object));
-        self.last.ran += start.elapsed();
+        let repeats = self.repeats && !has_effects && !init_globals;
+        let work = move || {
+            let mut runs = Vec::new();
+            let mut call = |given: Vec<Word>| {
+                let start = Instant::now();
+                let returned = entry.call_owned(given, &is_object);
+                runs.push(start.elapsed());
+                (returned, runs.len() < MOST_RUNS && runs.iter().sum::<Duration>() < REPEATING)
+            };
+            let kept = if repeats { given.clone() } else { Vec::new() };
+            let (returned, mut again) = call(given);
+            while repeats && again {
+                again = call(kept.clone()).1;
+            }
+            (returned, runs)
+        };
+        let outcome = run_session_holding(&mut || jit.globals(), arguments, work);
         let written = ravel_runtime::stream::finish();
         let returned = match outcome {
-            Ok(returned) => returned,
+            Ok((returned, runs)) => {
+                self.last.runs.push(runs);
+                returned
+            }
             Err(report) if report.fault.ending == Ending::Interrupted => return Err(Refusal::Interrupted),
             Err(mut report) => {
                 // The function around the input is not the user's.
@@ -178,6 +217,7 @@ impl Session {
         if let Err(fault) = written {
             return Err(Refusal::Wrong(Report::new(None, fault).to_string()));
         }
+        self.journal.initialise(&objects);
         self.initialised.extend(objects);
         let mut returned = returned.into_iter();
         let mut shown = Vec::new();
@@ -186,31 +226,37 @@ impl Session {
                 continue;
             };
             if name == VALUE {
-                shown.push(show::value(&value));
+                match &mut self.taken {
+                    Some(taken) => taken.push(value.clone()),
+                    None => shown.push(show::value(&value, self.style())),
+                }
+                self.shown_is_special = !matches!(value, Value::Scalar(..) | Value::Array(..));
                 // An object is nobody's second name.
                 if matches!(kind, Kind::Sc(..) | Kind::Tup(..) | Kind::Arr(..)) {
-                    self.variables.insert(LAST_VALUE.to_string(), value);
+                    self.set_variable(LAST_VALUE, value);
                 }
             } else {
-                self.variables.insert(name.clone(), value);
+                self.set_variable(name, value);
             }
         }
         Ok((shown.join("\n"), self.remarks(&compilation, name)))
     }
 
-    /// Everything from core to code; the kinds of the results.
+    /// Everything from core to code; the kinds of the results, and whether the input does something besides.
     pub(super) fn compile(
         &mut self,
         compilation: &mut Compilation,
         program: &Program,
         entry: Entry,
-    ) -> Result<Vec<Kind>, Failure> {
+    ) -> Result<(Vec<Kind>, bool), Failure> {
         let specialized = compilation.specialize(program, entry)?;
         compilation.load_foreign()?;
         let module = compilation.optimize(specialized.module)?;
+        let has_effects = module.funcs.values().any(|func| func.effects);
         let nest = compilation.nest(&module, true)?;
-        self.jit.add(&nest).map_err(|e| Failure::Internal { stage: "code generation", what: e.to_string() })?;
-        Ok(specialized.results)
+        let host = compilation.cut_kernels(&nest)?;
+        self.jit.add(&host).map_err(|e| Failure::Internal { stage: "code generation", what: e.to_string() })?;
+        Ok((specialized.results, has_effects))
     }
 }
 

@@ -49,12 +49,21 @@ impl Given {
 #[derive(Debug)]
 pub enum Request {
     /// Definitions, under the name that reports have for them.
-    Define { name: String, text: String },
+    Define {
+        name: String,
+        text: String,
+    },
     /// The definitions of a file.
     Load(PathBuf),
-    Call { function: String, arguments: Vec<Given> },
+    Call {
+        function: String,
+        arguments: Vec<Given>,
+    },
     /// What becomes of the with-loops of a call.
-    Explain { function: String, arguments: Vec<Given> },
+    Explain {
+        function: String,
+        arguments: Vec<Given>,
+    },
     /// The names of all functions that were defined, one a line.
     Functions,
 }

@@ -5,15 +5,25 @@
 //! that a fault may end; what it returns are the variables' new values.
 
 pub mod call;
-pub mod host;
+pub mod cell;
+mod complete;
+mod drawing;
 mod evaluate;
+pub mod host;
+mod html;
+mod journal;
+mod look;
 pub mod show;
 mod source;
 pub mod value;
 
+pub use complete::Candidate;
+
 use crate::edition::wish;
 use crate::files::FileLoader;
 use crate::pipeline::{Compilation, Failure, Options};
+pub use html::escaped as html_text;
+use journal::{Form, Journal};
 use ravel_core::RootSource;
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::{FileId, SourceMap, Span};
@@ -76,9 +86,20 @@ pub struct Session {
     waiting: Vec<(String, String)>,
     /// Whether inputs say what became of their with-loops.
     explains: bool,
+    /// Whether short inputs without effects are run several times.
+    repeats: bool,
     last: Account,
     /// The reports that were rendered last, as JSON.
     reported: RefCell<String>,
+    /// How wide values are shown, if that was said, and with how many digits.
+    width: Option<usize>,
+    digits: Option<usize>,
+    journal: Journal,
+    offers: complete::Offers,
+    /// The value that was shown last is none that `print` takes.
+    shown_is_special: bool,
+    /// Where values go instead of being shown.
+    taken: Option<Vec<Value>>,
 }
 
 /// What the last inputs cost, and what became of their with-loops.
@@ -86,8 +107,8 @@ pub struct Session {
 pub struct Account {
     /// From the text to machine code.
     pub compiled: Duration,
-    /// The call of that.
-    pub ran: Duration,
+    /// The calls of that: one for each part of an input, or several if they were repeated.
+    pub runs: Vec<Vec<Duration>>,
     /// One text for each part of an input.
     pub explained: String,
 }
@@ -119,8 +140,15 @@ impl Session {
             accepted: 0,
             waiting: Vec::new(),
             explains: false,
+            repeats: false,
             last: Account::default(),
             reported: RefCell::default(),
+            width: None,
+            digits: None,
+            journal: Journal::default(),
+            offers: complete::Offers::default(),
+            shown_is_special: false,
+            taken: None,
         })
     }
 
@@ -129,6 +157,17 @@ impl Session {
         match self.follow_wish(text) {
             Ok(()) => self.begin(INPUT, text, last),
             Err(why) => Reply::Failed(why),
+        }
+    }
+
+    /// Whether a text is an input that goes on over further lines.
+    pub fn wants_more(&mut self, text: &str) -> bool {
+        let scanned = self.scan(INPUT, text);
+        match self.parse(&scanned, text).0 {
+            ReplInput::Incomplete => self.completed(&scanned, INPUT, text).is_none(),
+            ReplInput::Mixed(end) => split_behind(&scanned, text, end).is_some_and(|(_, rest)| self.wants_more(&rest)),
+            ReplInput::Invalid => self.halves(&scanned, INPUT, text).is_some_and(|(_, _, is_complete)| !is_complete),
+            _ => false,
         }
     }
 
@@ -157,6 +196,7 @@ impl Session {
 
     fn begin(&mut self, name: &str, text: &str, last: bool) -> Reply {
         self.waiting.clear();
+        self.journal.begin();
         self.enter_part(name, text, last)
     }
 
@@ -187,14 +227,34 @@ impl Session {
         }
     }
 
-    /// From now on what inputs cost is added up; with `explains` they also say what became of their with-loops.
+    /// Loads once more the files that [`Session::load`] has taken in, in the same order; the replies until one is no success.
+    pub fn reload(&mut self) -> Vec<Reply> {
+        let is_file = |chunk: &&Chunk| !chunk.name.starts_with("<input");
+        let files: Vec<String> = self.chunks.iter().filter(is_file).map(|chunk| chunk.name.clone()).collect();
+        let mut replies = Vec::new();
+        for file in files {
+            let mut reply = Some(self.load(Path::new(&file)));
+            while let Some(one) = reply {
+                let goes_on = matches!(one, Reply::Done { .. });
+                replies.push(one);
+                if !goes_on {
+                    return replies;
+                }
+                reply = self.go_on();
+            }
+        }
+        replies
+    }
+
+    /// From now on what inputs cost is added up. Either they say what became of their with-loops, or those that are short and have no effects
+    /// run several times.
     pub fn begin_account(&mut self, explains: bool) {
-        (self.explains, self.last) = (explains, Account::default());
+        (self.explains, self.repeats, self.last) = (explains, !explains, Account::default());
     }
 
     /// What inputs have cost since the last [`Session::begin_account`]. They explain no longer.
     pub fn end_account(&mut self) -> Account {
-        self.explains = false;
+        (self.explains, self.repeats) = (false, false);
         std::mem::take(&mut self.last)
     }
 
@@ -225,11 +285,51 @@ impl Session {
         self.variables.clear();
         self.initialised.clear();
         self.names = None;
+        self.journal = Journal::default();
+    }
+
+    /// Takes back what the last input did to variables and definitions, and gives its text; nothing if that is not known any more. What it did
+    /// to files and to global objects stays.
+    pub fn undo(&mut self) -> Option<String> {
+        let undone = self.journal.undo()?;
+        journal::restore(&mut self.variables, undone.variables);
+        if let Some(chunks) = undone.chunks {
+            self.chunks = chunks;
+            self.accepted += 1;
+        }
+        // An object of the session that is no longer defined gets its first value again.
+        let is_gone = |object: &String| {
+            let own = journal::own_object(object);
+            own.is_some_and(|own| !self.chunks.iter().flat_map(Chunk::keys).any(|key| key.name() == Some(own)))
+        };
+        let gone: Vec<String> = undone.initialised.into_iter().filter(is_gone).collect();
+        gone.iter().for_each(|object| _ = self.initialised.remove(object));
+        Some(undone.text)
+    }
+
+    /// A program that does what the inputs did; nothing if there were none.
+    pub fn program(&self) -> Option<String> {
+        (!self.journal.is_empty()).then(|| self.journal.program(&self.chunks))
+    }
+
+    fn set_variable(&mut self, name: &str, value: Value) {
+        self.journal.change(name, self.variables.get(name), Some(&value));
+        self.variables.insert(name.to_string(), value);
     }
 
     fn enter_named(&mut self, name: &str, text: &str, last: bool) -> Reply {
         let scanned = self.scan(name, text);
         let (input, reports) = self.parse(&scanned, text);
+        if let ReplInput::Mixed(end) = input
+            && let Some((first, second)) = split_behind(&scanned, text, end)
+        {
+            let rest = self.scan(name, &second);
+            if !last && self.parse(&rest, &second).0 == ReplInput::Incomplete {
+                return Reply::Incomplete;
+            }
+            self.waiting.push((name.to_string(), second));
+            return self.enter_named(name, &first, true);
+        }
         let ends_in_call = matches!(&input, ReplInput::Statements(stmts)
             if stmts.len() > 1 && matches!(stmts.last(), Some(Stmt { kind: StmtKind::Call(_), .. })));
         if (ends_in_call || matches!(input, ReplInput::Invalid | ReplInput::Incomplete))
@@ -253,8 +353,14 @@ impl Session {
         if scanned.has_errors() {
             return reply(Err(self.refusal(&scanned, &reports)));
         }
+        let form = match &input {
+            ReplInput::Expression(_) => Form::Value { printable: true },
+            ReplInput::Statements(_) if single_call(&input) => Form::Value { printable: true },
+            ReplInput::Statements(_) => Form::Statements,
+            _ => Form::Definitions,
+        };
         let outcome = match &input {
-            ReplInput::Invalid => Err(self.refusal(&scanned, &reports)),
+            ReplInput::Invalid | ReplInput::Mixed(_) => Err(self.refusal(&scanned, &reports)),
             ReplInput::Incomplete => Err(self.unfinished(&scanned, text)),
             ReplInput::Empty if source::has_directives(text) => self.define(name, text, &[], scanned.file),
             ReplInput::Empty => Ok((String::new(), String::new())),
@@ -266,6 +372,19 @@ impl Session {
             ReplInput::Statements(_) if single_call(&input) => self.evaluate(name, text, &scanned.tokens, true),
             ReplInput::Statements(stmts) => self.execute(name, text, needs_semicolon(stmts, &scanned.tokens)),
         };
+        match &outcome {
+            Err(_) => self.journal.refuse(),
+            Ok(_) if input == ReplInput::Empty && !source::has_directives(text) => {}
+            Ok((shown, _)) => {
+                let form = match form {
+                    // A call without a value.
+                    Form::Value { .. } if shown.is_empty() => Form::Statements,
+                    Form::Value { .. } => Form::Value { printable: !self.shown_is_special },
+                    other => other,
+                };
+                self.journal.accept(text, form);
+            }
+        }
         reply(outcome)
     }
 
@@ -290,16 +409,11 @@ impl Session {
     /// Statements and expressions, as two inputs in which everything stands at its place: what is up to the last `;` that something follows,
     /// and the rest; and whether the rest is complete. What is up to there may have halves of its own.
     fn halves(&mut self, scanned: &Scanned, name: &str, text: &str) -> Option<(String, String, bool)> {
-        let at = scanned.tokens.last_separator()?;
-        if at.file != scanned.file {
-            return None;
-        }
-        let (first, second) = text.split_at_checked(at.end as usize)?;
-        let second = format!("{}{second}", source::blank(first));
-        let before = self.scan(name, first);
-        match self.parse(&before, first).0 {
+        let (first, second) = split_behind(scanned, text, scanned.tokens.last_separator()?)?;
+        let before = self.scan(name, &first);
+        match self.parse(&before, &first).0 {
             ReplInput::Statements(_) | ReplInput::Expression(_) => {}
-            ReplInput::Invalid if self.halves(&before, name, first).is_some() => {}
+            ReplInput::Invalid if self.halves(&before, name, &first).is_some() => {}
             _ => return None,
         }
         let behind = self.scan(name, &second);
@@ -308,7 +422,7 @@ impl Session {
             ReplInput::Incomplete => false,
             _ => return None,
         };
-        Some((first.to_string(), second, is_complete))
+        Some((first, second, is_complete))
     }
 
     fn scan(&self, name: &str, text: &str) -> Scanned {
@@ -380,6 +494,7 @@ impl Session {
         gone.extend(reloaded.flat_map(|chunk| chunk.keys().cloned()));
         chunks.push(new);
         let remarks = self.check(name, &chunks)?;
+        self.journal.change_chunks(&self.chunks);
         self.accepted += 1;
         if let Some(new) = chunks.last_mut().filter(|_| name == INPUT) {
             let taken = |name: &String| self.chunks.iter().any(|chunk| chunk.name == *name);
@@ -424,7 +539,10 @@ impl Session {
                     let ty = TypeName { module: ROOT.to_string(), name: name.clone() };
                     let names: Vec<String> =
                         self.variables.iter().filter(|(_, v)| v.mentions(&ty)).map(|(n, _)| n.clone()).collect();
-                    names.iter().for_each(|name| drop(self.variables.remove(name)));
+                    for name in &names {
+                        let old = self.variables.remove(name);
+                        self.journal.change(name, old.as_ref(), None);
+                    }
                     dropped.extend(names);
                 }
                 Key::Object(name) => drop(self.initialised.remove(&format!("{ROOT}::{name}"))),
@@ -488,6 +606,15 @@ fn reply(outcome: Outcome<(String, String)>) -> Reply {
         Err(Refusal::Wrong(text)) => Reply::Failed(text),
         Err(Refusal::Interrupted) => Reply::Interrupted,
     }
+}
+
+/// An input as two, in which everything stands at its place.
+fn split_behind(scanned: &Scanned, text: &str, end: Span) -> Option<(String, String)> {
+    if end.file != scanned.file {
+        return None;
+    }
+    let (first, second) = text.split_at_checked(end.end as usize)?;
+    Some((first.to_string(), format!("{}{second}", source::blank(first))))
 }
 
 /// Whether the input is nothing but a call with a `;` behind it.

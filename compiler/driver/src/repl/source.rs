@@ -174,6 +174,34 @@ impl Chunk {
         Some(text)
     }
 
+    /// What is left of the text, also without some of its definitions.
+    pub fn text_without(&self, leave_out: &dyn Fn(&Key) -> bool) -> String {
+        let mut text = self.text.to_string();
+        let left_out = self.items.iter().filter(|item| leave_out(&item.key)).map(|item| &item.range);
+        let mut gone: Vec<&Range<usize>> = left_out.chain(&self.replaced).collect();
+        // From behind, so that places stay.
+        gone.sort_by_key(|range| std::cmp::Reverse(range.start));
+        gone.into_iter().for_each(|range| text.replace_range(range.clone(), ""));
+        text
+    }
+
+    /// The modules that it uses and imports.
+    pub fn loaded_modules(&self) -> impl Iterator<Item = String> {
+        let loads = self.items.iter().filter(|item| item.key == Key::Load);
+        loads.filter_map(|item| {
+            let text = self.text.get(item.range.clone())?.trim_start();
+            let name = text.split_once(char::is_whitespace)?.1.trim_start();
+            let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+            Some(name[..end].to_string())
+        })
+    }
+
+    /// The texts of its definitions with this name.
+    pub fn definitions_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        let items = self.items.iter().filter(move |item| item.key.name() == Some(name));
+        items.filter_map(|item| self.text.get(item.range.clone()))
+    }
+
     /// Where macros may be defined.
     pub fn macro_text(&self) -> Option<&str> {
         self.is_directive.then_some(&*self.text)

@@ -111,6 +111,34 @@ impl Value {
         })
     }
 
+    /// Bytes of its arrays.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Value::Scalar(..) => 0,
+            Value::Array(_, array) | Value::Object(_, array) => array.view().count() * array.view().elem().size(),
+            Value::Typedef { rep, .. } | Value::Class { rep, .. } => rep.bytes(),
+            Value::Record { fields, .. } => fields.iter().map(|field| field.value.bytes()).sum(),
+        }
+    }
+
+    /// Whether both are the same array or object; not whether they are equal.
+    pub fn is_same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Scalar(basic, a), Value::Scalar(other, b)) => basic == other && a.bits() == b.bits(),
+            (Value::Array(_, a), Value::Array(_, b)) | (Value::Object(_, a), Value::Object(_, b)) => {
+                a.view().as_ptr() == b.view().as_ptr()
+            }
+            (Value::Typedef { ty, rep, .. }, Value::Typedef { ty: other, rep: other_rep, .. })
+            | (Value::Class { ty, rep }, Value::Class { ty: other, rep: other_rep }) => {
+                ty == other && rep.is_same(other_rep)
+            }
+            (Value::Record { ty, fields }, Value::Record { ty: other, fields: others }) => {
+                ty == other && fields.iter().zip(others).all(|(a, b)| a.value.is_same(&b.value))
+            }
+            _ => false,
+        }
+    }
+
     /// Appends what compiled code takes for it, in the order of the leaves of its kind.
     pub fn words(&self, out: &mut Vec<Word>) {
         match self {

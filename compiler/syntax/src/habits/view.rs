@@ -185,19 +185,7 @@ impl<'a> View<'a> {
         let word = self.word(at);
         match self.kind(at) {
             Some(Kind::Id) => !matches!(word, "and" | "or" | "not" | "in"),
-            Some(
-                Kind::Num
-                | Kind::OtherNum
-                | Kind::NumArray
-                | Kind::Str
-                | Kind::Char
-                | Kind::True
-                | Kind::False
-                | Kind::RParen
-                | Kind::RBracket
-                | Kind::RBrace,
-            ) => true,
-            _ => false,
+            kind => kind.is_some_and(Kind::ends_operand),
         }
     }
 

@@ -376,8 +376,14 @@ impl<'a> Layout<'a> {
                         _ => parts.push(Vec::new()),
                     }
                 }
+                // A point between gaps would not be seen as a line.
+                let alone = parts.iter().filter(|part| part.len() == 1);
+                let centers: Vec<Point> = alone.flatten().copied().collect();
                 parts.retain(|part| part.len() > 1);
                 shapes.push(Shape::Lines { parts, color, width: 1.8, clip });
+                if !centers.is_empty() {
+                    shapes.push(Shape::Dots { centers, radius: 1.8, color, clip });
+                }
             }
             Data::Scatter { x, y } => {
                 let centers: Vec<Point> = x.iter().zip(y).filter_map(|(&x, &y)| self.at(x, y)).collect();

@@ -53,7 +53,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-fn base64(bytes: &[u8]) -> String {
+/// Bytes as letters and digits, for places that take text only.
+pub fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for part in bytes.chunks(3) {
         let bits = part.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - part.len()));

@@ -1,33 +1,23 @@
 //! `ravel repl`: the terminal side. Lines come from an editor with a history, or from a pipe without prompts.
 
-use ravel_driver::repl::{Reply, Session, show};
+mod commands;
+mod editor;
+
+use commands::command;
+use editor::Editor;
+use ravel_driver::repl::{Reply, Session};
 use ravel_runtime::standard::Output;
 use ravel_runtime::stream::{self, Standard, standard};
 use ravel_runtime::{outputs, signals};
-use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::rc::Rc;
 
 const PROMPT: &str = "ravel> ";
 const CONTINUED: &str = "   ..> ";
-
-const HELP: &str = "\
-EXPRESSION          show its type, shape and value
-STATEMENT           run it; its variables stay
-DEFINITION          a function, type, `use` or #define for later inputs
-:type EXPRESSION    show the type without evaluating
-:doc NAME           what the library says of a function
-:time INPUT         run an input, and say how long that took
-:explain INPUT      run an input, and say what became of its with-loops
-:vars               list the variables; `it` is the value that was shown last
-:load FILE          take in the text of a file
-:reset              forget variables and definitions
-:quit               leave (so does the end of input, Ctrl-D)
-An input goes on over several lines until its brackets are closed; Ctrl-C drops it. Ctrl-C also ends a computation.
-";
 
 /// One line of input.
 enum Line {
@@ -40,7 +30,7 @@ enum Line {
 /// Where lines come from.
 enum Source {
     Terminal {
-        editor: Box<DefaultEditor>,
+        editor: Box<Editor>,
         history: Option<PathBuf>,
         /// The rest of several lines that came at once.
         pasted: VecDeque<String>,
@@ -54,8 +44,9 @@ type Flow = Result<(), i32>;
 
 /// Runs the prompt to the end of its input; the exit status.
 pub fn run(session: Session) -> i32 {
+    let session = Rc::new(RefCell::new(session));
     let source = match std::io::stdin().is_terminal() {
-        true => match Source::terminal() {
+        true => match Source::terminal(Rc::clone(&session)) {
             Ok(source) => source,
             Err(error) => {
                 say!("ravel: cannot use the terminal: {error}");
@@ -64,7 +55,7 @@ pub fn run(session: Session) -> i32 {
         },
         false => Source::Pipe,
     };
-    converse(session, source).err().unwrap_or(0)
+    converse(&session, source).err().unwrap_or(0)
 }
 
 /// Evaluates inputs one after the other, and shows what they give; the exit status is 1 from the first that fails.
@@ -89,7 +80,7 @@ pub fn evaluate(inputs: &[String]) -> i32 {
     0
 }
 
-fn converse(mut session: Session, mut source: Source) -> Flow {
+fn converse(session: &RefCell<Session>, mut source: Source) -> Flow {
     if let Source::Terminal { .. } = source {
         signals::catch_interrupts();
         print(&format!("Ravel {}. `:help` explains, `:quit` leaves.\n", env!("CARGO_PKG_VERSION")))?;
@@ -100,6 +91,8 @@ fn converse(mut session: Session, mut source: Source) -> Flow {
         signals::set_busy(false);
         let line = source.next(if input.is_empty() { PROMPT } else { CONTINUED });
         signals::set_busy(true);
+        // The editor is done with it for now.
+        let mut session = session.borrow_mut();
         let text = match line {
             Line::Dropped => {
                 input.clear();
@@ -131,66 +124,6 @@ fn converse(mut session: Session, mut source: Source) -> Flow {
     }
 }
 
-/// Obeys a command.
-fn command(session: &mut Session, source: &mut Source, text: &str) -> Flow {
-    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let rest = rest.trim();
-    match (name, rest) {
-        (":quit" | ":q", _) => return Err(0),
-        (":help" | ":h" | ":?", _) => print(HELP)?,
-        (":reset", _) => session.reset(),
-        (":vars", _) => {
-            let lines: Vec<String> =
-                session.variables().map(|(name, value)| format!("{name}: {}\n", show::type_name(value))).collect();
-            print(&lines.concat())?;
-        }
-        (":type" | ":load" | ":doc" | ":time" | ":explain", "") => {
-            let what = match name {
-                ":type" => "an expression",
-                ":load" => "the name of a file",
-                ":doc" => "the name of a function",
-                _ => "an input",
-            };
-            say!("`{name}` needs {what}");
-        }
-        (":doc", function) => match ravel_driver::doc::about(function) {
-            Some(text) => print(&text)?,
-            None => say!("the library has no `{function}`"),
-        },
-        (":time" | ":explain", input) => {
-            session.begin_account(name == ":explain");
-            let reply = session.enter(input, true);
-            source.answer_all(session, reply)?;
-            let account = session.end_account();
-            // An input that failed has said so.
-            if account.compiled.is_zero() {
-                return Ok(());
-            }
-            match name {
-                ":explain" => print(&account.explained)?,
-                _ => print(&format!("compiled in {}, ran in {}\n", duration(account.compiled), duration(account.ran)))?,
-            }
-        }
-        (":type", expression) => source.answer(session.type_of(expression))?,
-        (":load", file) => {
-            let reply = session.load(&PathBuf::from(file));
-            source.answer_all(session, reply)?;
-        }
-        _ => say!("there is no command `{name}`; `:help` lists them"),
-    }
-    Ok(())
-}
-
-/// With three digits or so.
-fn duration(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    match seconds {
-        1.0.. => format!("{seconds:.2} s"),
-        1e-3.. => format!("{:.2} ms", seconds * 1e3),
-        _ => format!("{:.1} us", seconds * 1e6),
-    }
-}
-
 /// Writes to standard output.
 fn print(text: &str) -> Flow {
     Output.write_all(text.as_bytes()).map_err(|error| match error.kind() {
@@ -204,8 +137,8 @@ fn print(text: &str) -> Flow {
 }
 
 impl Source {
-    fn terminal() -> rustyline::Result<Source> {
-        let mut editor = Box::new(DefaultEditor::new()?);
+    fn terminal(session: Rc<RefCell<Session>>) -> rustyline::Result<Source> {
+        let mut editor = Box::new(editor::new(session)?);
         let history = history_file().filter(|file| is_history(file));
         if let Some(file) = &history {
             // There is none before the first session.
