@@ -1,5 +1,6 @@
 //! Small commands, as a user types them: `-e`, programs from standard input, completions, manual pages, `doctor`, `explain`.
 
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel};
@@ -70,6 +71,54 @@ fn explain() -> Result<(), Failed> {
     expect(&["explain", "E0313"], "", 2, "did you mean E0")
 }
 
+/// Executables where there is no C compiler: copies of `ravel`, which take all arguments for the program.
+fn attached() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let source = place("p.sac");
+    let text = "use Array: all;\nuse StdIO: all;\nuse CommandLine: all;\nint main() { v = [1, 2, 3]; printf(\"%d\\n\", argc()); return v[argc()]; }\n";
+    std::fs::write(&source, text)?;
+    // No `cc` in sight.
+    let mut build = Command::new(ravel());
+    build.args(["build", &source, "-o", &place("p")]).env("PATH", folder.path()).env_remove("CC");
+    let built = finish(&mut build, b"")?;
+    if built.status != 0 || !built.stderr.contains("there is no C compiler `cc`") {
+        return Err(built.describe().into());
+    }
+    let program = |name: &str, arguments: &[&str]| finish(Command::new(place(name)).args(arguments), b"");
+    let run = program("p", &["--version"])?;
+    if (run.stdout.as_str(), run.status) != ("2\n", 3) {
+        return Err(run.describe().into());
+    }
+    let fault = program("p", &["run", "x"])?;
+    if fault.status != 1 || !fault.stderr.contains("p.sac:4:") || !fault.stderr.contains("index 3 is out of range") {
+        return Err(fault.describe().into());
+    }
+    // A compiler that somebody named is no reason for another way.
+    let mut build = Command::new(ravel());
+    build.args(["build", &source, "-o", &place("q")]).env("CC", "/no/such/compiler");
+    let refused = finish(&mut build, b"")?;
+    if refused.status != 1 || !refused.stderr.contains("cannot start the C compiler") || Path::new(&place("q")).exists()
+    {
+        return Err(refused.describe().into());
+    }
+    // Half a file.
+    let whole = std::fs::read(place("p"))?;
+    let mut damaged = whole.clone();
+    let at = whole.len() - 32;
+    damaged[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    std::fs::write(place("p"), damaged)?;
+    let run = program("p", &[])?;
+    if run.status != 70 || !run.stderr.contains("damaged") {
+        return Err(run.describe().into());
+    }
+    let foreign =
+        "external double cbrt(double x);\n    #pragma linkobj \"own.c\"\nint main() { return toi(cbrt(8.0)); }\n";
+    std::fs::write(place("own.c"), "double own(double x) { return x; }\n")?;
+    std::fs::write(&source, foreign)?;
+    expect(&["build", "--no-cc", &source, "-o", &place("r")], "", 1, "only a C compiler can link them")
+}
+
 fn main() -> ExitCode {
     let trials = vec![
         Trial::test("evaluate", evaluate),
@@ -77,6 +126,7 @@ fn main() -> ExitCode {
         Trial::test("manual", manual),
         Trial::test("doctor", doctor),
         Trial::test("explain", explain),
+        Trial::test("attached", attached),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -22,6 +22,11 @@ pub enum Way {
         /// Name of the backend.
         backend: &'static str,
     },
+    /// A copy of `ravel` with the program attached, on two threads.
+    Attached {
+        /// Name of the backend.
+        backend: &'static str,
+    },
     /// On the device that `RAVEL_DEVICE` names, with-loops of any size.
     Device,
 }
@@ -47,6 +52,13 @@ pub fn backends() -> Vec<(&'static str, String)> {
 #[must_use]
 pub fn of_processor() -> Vec<&'static str> {
     backends().into_iter().filter(|(_, place)| place == "processor").map(|(name, _)| name).collect()
+}
+
+/// The ways to make executables without a C compiler, by name.
+#[must_use]
+pub fn attached() -> Vec<(&'static str, Way)> {
+    let label = |backend: &str| &*format!("{backend}-attached").leak();
+    of_processor().into_iter().map(|backend| (label(backend), Way::Attached { backend })).collect()
 }
 
 /// The ways that this machine and this build of `ravel` have, by name. Names of the default backend's ways are short.
@@ -78,7 +90,7 @@ impl Way {
         folder: &Path,
     ) -> Result<Command, Failed> {
         let mut command = Command::new(ravel());
-        let verb = if matches!(self, Way::Executable { .. }) { "build" } else { "run" };
+        let verb = if matches!(self, Way::Executable { .. } | Way::Attached { .. }) { "build" } else { "run" };
         command.arg(verb).args(options);
         match self {
             Way::Interpreter => {
@@ -92,10 +104,13 @@ impl Way {
                 // Kernels of an earlier run of the tests are as good.
                 command.env("RAVEL_CACHE", concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tmp/opencl"));
             }
-            Way::Executable { backend } => {
+            Way::Executable { backend } | Way::Attached { backend } => {
                 let executable = folder.join("program");
                 if let Some(linker) = std::env::var_os("RAVEL_TEST_CC") {
                     command.env("CC", linker);
+                }
+                if matches!(self, Way::Attached { .. }) {
+                    command.arg("--no-cc");
                 }
                 command.args(["--backend", backend, "-o"]).arg(&executable).arg(source);
                 let built = finish(command.current_dir(folder), b"")?;

@@ -280,6 +280,9 @@ pub struct Build {
     /// Print an intermediate form instead of building: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
+    /// Make a copy of `ravel` with the program attached, as where there is no C compiler
+    #[arg(long)]
+    pub no_cc: bool,
     /// The program: a SaC file with `int main()`
     pub file: PathBuf,
 }

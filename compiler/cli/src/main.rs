@@ -28,6 +28,7 @@ mod warnings;
 use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::{CommandFactory, FromArgMatches};
 use ravel_diagnostics::Levels;
+use ravel_driver::link::Linking;
 use ravel_driver::passes::{new_name, passes};
 use ravel_driver::{Backend, Compilation, Explanation, Failure, Kind, MacroOption, Options, Stage};
 use ravel_runtime::outputs;
@@ -40,6 +41,15 @@ use std::process::ExitCode;
 const COMPILER_STACK: usize = 1 << 30;
 
 fn main() -> ExitCode {
+    // An executable of `ravel build` may be a copy of this file.
+    match ravel_attach::run() {
+        Ok(None) => {}
+        Ok(Some(status)) => return ExitCode::from(status as u8),
+        Err(why) => {
+            say!("this executable cannot start: {why}");
+            return ExitCode::from(70);
+        }
+    }
     ravel_runtime::signals::watch();
     let parsed = Cli::command().long_version(doctor::version()).try_get_matches();
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -346,13 +356,18 @@ fn run_build(build: &Build) -> i32 {
         say!("ravel: cannot write {}: it is the executable", path.display());
         return 1;
     }
-    let built = compilation.build(&build.file, &output);
+    let linking = if build.no_cc { Linking::Attached } else { Linking::Automatic };
+    let built = compilation.build(&build.file, &output, linking);
     let failed = match built {
         Ok(linked) => {
             report(&compilation, None);
             let explained = explain(&build.source, &compilation, &build.file);
             match linked {
-                Ok(()) => !explained,
+                Ok(None) => !explained,
+                Ok(Some(why)) => {
+                    say!("ravel: {why}: {} is a copy of ravel with the program attached", output.display());
+                    !explained
+                }
                 Err(error) => {
                     say!("ravel: {error}");
                     true

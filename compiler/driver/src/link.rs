@@ -1,9 +1,11 @@
-//! Linking object files with the runtime into an executable.
+//! Object files into an executable: linked with the runtime by the C compiler, or attached to a copy of `ravel`.
 
 use crate::outputs::OutputError;
+use ravel_attach::LoadError;
 use ravel_runtime::outputs;
 use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,6 +22,20 @@ pub enum LinkError {
     NoCompiler { command: OsString, why: std::io::Error },
     /// The C compiler failed; its words.
     Failed(String),
+    /// The object files cannot be attached.
+    Unattachable(LoadError),
+    /// The program calls C code, which only the C compiler can link.
+    NeedsCompiler,
+}
+
+/// How an executable is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Linking {
+    /// By the C compiler; without one, or without the library of the runtime, as [`Linking::Attached`].
+    #[default]
+    Automatic,
+    /// As a copy of `ravel` with the object files attached.
+    Attached,
 }
 
 impl fmt::Display for LinkError {
@@ -39,6 +55,8 @@ impl fmt::Display for LinkError {
                     command.display()
                 )
             }
+            LinkError::Unattachable(why) => write!(f, "the program cannot be attached to a copy of ravel: {why}"),
+            LinkError::NeedsCompiler => write!(f, "the program calls C functions: only a C compiler can link them"),
             LinkError::Failed(words) => write!(f, "linking failed:\n{words}"),
         }
     }
@@ -108,7 +126,7 @@ fn newest_runtime(folder: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// See [`LinkError`].
-pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), LinkError> {
+fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), LinkError> {
     let runtime = find_runtime()?;
     let failed = |error: LinkError| match error {
         LinkError::Refused(why) => LinkError::Output(OutputError::new(output, &why)),
@@ -124,6 +142,58 @@ pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<
         Ok(linked)
     })
     .map_err(failed)
+}
+
+/// Why [`Linking::Automatic`] would attach here: the user has named neither a compiler nor a library, and one of them is missing.
+fn missing(error: &LinkError) -> Option<&'static str> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match error {
+        LinkError::NoCompiler { why, .. } if why.kind() == std::io::ErrorKind::NotFound && !is_set("CC") => {
+            Some("there is no C compiler `cc`")
+        }
+        LinkError::NoRuntime(_) if !is_set("RAVEL_RUNTIME") => Some("there is no libravel_runtime.a"),
+        _ => None,
+    }
+}
+
+/// Makes the executable `output` of `objects`, and of what the program's C functions need. The answer says why it is a copy of `ravel`, if nobody
+/// asked for one.
+///
+/// # Errors
+/// See [`LinkError`].
+pub fn make(
+    objects: &[Vec<u8>],
+    foreign: &[OsString],
+    output: &Path,
+    linking: Linking,
+) -> Result<Option<&'static str>, LinkError> {
+    if linking == Linking::Attached {
+        return match foreign.is_empty() {
+            true => attach(objects, output).map(|()| None),
+            false => Err(LinkError::NeedsCompiler),
+        };
+    }
+    match link(objects, foreign, output) {
+        Ok(()) => Ok(None),
+        Err(error) => match missing(&error).filter(|_| ravel_attach::IS_POSSIBLE && foreign.is_empty()) {
+            Some(why) => attach(objects, output).map(|()| Some(why)),
+            None => Err(error),
+        },
+    }
+}
+
+/// Writes a copy of this process's own file with `objects` behind it.
+fn attach(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
+    let failed = |why: &outputs::Refusal| LinkError::Output(OutputError::new(output, why));
+    let own = std::env::current_exe().and_then(std::fs::read).map_err(|error| failed(&error.into()))?;
+    let content = ravel_attach::attach(&own, objects).map_err(LinkError::Unattachable)?;
+    let made = outputs::make(output, |folder| {
+        let attached = folder.join("attached");
+        std::fs::write(&attached, &content)?;
+        std::fs::set_permissions(&attached, std::fs::Permissions::from_mode(0o755))?;
+        Ok(attached)
+    });
+    made.map_err(|why: outputs::Refusal| failed(&why))
 }
 
 /// Leaves out what a program does not use of the runtime: most of it.

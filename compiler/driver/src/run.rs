@@ -2,6 +2,7 @@
 
 use crate::backend::Kind;
 use crate::explain::Explanation;
+use crate::link::{LinkError, Linking};
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use crate::places::Functions;
 use ravel_diagnostics::{Code, Diagnostic};
@@ -143,8 +144,13 @@ impl Compilation {
     /// Compiles `main` of a file into the executable `output`.
     ///
     /// # Errors
-    /// Those of the stages; the inner result is that of linking.
-    pub fn build(&mut self, path: &Path, output: &Path) -> Result<Result<(), crate::link::LinkError>, Failure> {
+    /// Those of the stages; the inner result is that of [`crate::link::make`].
+    pub fn build(
+        &mut self,
+        path: &Path,
+        output: &Path,
+        linking: Linking,
+    ) -> Result<Result<Option<&'static str>, LinkError>, Failure> {
         // Better before a long compilation than after it.
         if let Err(refused) = self.check_output(path, output) {
             return Ok(Err(refused.into()));
@@ -165,11 +171,11 @@ impl Compilation {
                 return Err(Failure::Source);
             }
         };
-        let linked = crate::link::link(&objects, &foreign, output);
+        let linked = crate::link::make(&objects, &foreign, output, linking);
         self.times.push(("link", start.elapsed()));
         match linked {
             // With C code of the program's own it is the program that does not fit together.
-            Err(crate::link::LinkError::Failed(words)) if !self.foreign.is_empty() => {
+            Err(LinkError::Failed(words)) if !self.foreign.is_empty() => {
                 self.diagnostics.push(self.foreign.blame(&words));
                 Err(Failure::Source)
             }

@@ -11,6 +11,7 @@ mod drawing;
 mod evaluate;
 pub mod host;
 mod html;
+mod instances;
 mod journal;
 mod look;
 pub mod show;
