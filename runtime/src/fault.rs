@@ -13,7 +13,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
 use crate::lost::{self, Counts, Lost};
-use crate::{device, pool, signals, stack, stop, stream};
+use crate::{device, interrupter, pool, signals, standing, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -204,12 +204,13 @@ fn run_session_until<T: Send + 'static>(
     if let Ok(mut sessions) = SESSIONS.lock() {
         sessions.push(Session { id, reports });
     }
+    interrupter::begins(id);
     if signals::take_pending() {
         drop(end_session(id));
         return Err(interrupted());
     }
     let (results, outcome) = channel();
-    let spawned = stack::spawn("ravel-session", stack::MAIN_STACK, move || {
+    let spawned = standing::run(move || {
         stop::enter_session(id);
         let _ = results.send(work());
         drop(end_session(id));
@@ -255,6 +256,13 @@ pub fn interrupt() -> bool {
         let _ = session.reports.send(interrupted());
     }
     true
+}
+
+/// Ends one session; false if it is over.
+pub(crate) fn interrupt_session(id: u64) -> bool {
+    let Some(session) = end_session(id) else { return false };
+    pool::abandon();
+    session.reports.send(interrupted()).is_ok()
 }
 
 /// Takes a session off the list; `None` if it has ended already.

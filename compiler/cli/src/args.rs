@@ -127,6 +127,8 @@ Expressions show their type, shape and value; statements bind variables; functio
 Structures, StdIO, Math and MathArray are in use from the start. An error or a fault does not end the session.
 Without a terminal, inputs are read from standard input and no prompt is written. The exit status is 0.")]
     Repl(Repl),
+    /// Serve notebooks: requests and answers as lines of JSON
+    Session(Serve),
 }
 
 /// What every command needs to read a program.
@@ -396,6 +398,13 @@ pub struct Opt {
     /// WIR text (FILE.wir), or a SaC program
     #[arg(required_unless_present = "list")]
     pub file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Serve {
+    /// Lines of JSON over standard input and output, the only form there is
+    #[arg(long, required = true)]
+    pub json: bool,
 }
 
 #[derive(Args)]

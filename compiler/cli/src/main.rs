@@ -26,6 +26,7 @@ mod new;
 mod project;
 mod repl;
 mod rewrite;
+mod session;
 mod table;
 mod test;
 mod tune;
@@ -114,6 +115,7 @@ fn obey(cli: Cli) -> i32 {
         Command::Man(man) => manual::pages(&man.folder),
         Command::Doctor => doctor::run(),
         Command::Repl(repl) => run_repl(&repl),
+        Command::Session(_) => session(options(&[], &[], &[], false, true)).map_or_else(|status| status, session::run),
     }
 }
 
