@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
-use crate::{device, pool, signals, stack, stop, stream};
+use crate::{device, pool, profile, signals, stack, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -263,6 +263,7 @@ fn end_process(report: &Report) -> ! {
     }
     // Where nobody listens, the status still tells.
     let _ = std::io::stderr().write_all(text.as_bytes());
+    profile::finish();
     std::process::exit(status)
 }
 

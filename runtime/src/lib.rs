@@ -17,6 +17,7 @@ pub mod natives;
 pub mod odometer;
 pub mod outputs;
 pub mod pool;
+pub mod profile;
 pub mod signals;
 pub mod spare;
 pub mod stack;
