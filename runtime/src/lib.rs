@@ -16,6 +16,7 @@ pub mod fault;
 pub mod natives;
 pub mod odometer;
 pub mod outputs;
+pub mod peaks;
 pub mod pool;
 pub mod profile;
 pub mod signals;

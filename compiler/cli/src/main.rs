@@ -18,6 +18,7 @@ mod doctor;
 mod explain;
 mod fmt;
 mod manual;
+mod profile;
 mod repl;
 mod rewrite;
 mod table;
@@ -280,6 +281,11 @@ fn run_program(run: Run) -> i32 {
     if !can_explain(&run.source, &compilation, run.file()) {
         return 1;
     }
+    if let Some(wish) = &run.profile
+        && let Err(status) = profile::prepare(&mut compilation, run.file(), wish.as_deref())
+    {
+        return status;
+    }
     let program = match compilation.program(&file) {
         Ok(program) => program,
         Err(failure) => {
@@ -296,6 +302,9 @@ fn run_program(run: Run) -> i32 {
     }
     if run.source.stats {
         ravel_runtime::stats::enable();
+    }
+    if let Some(wish) = run.profile {
+        compilation.watch_profile(wish);
     }
     let outcome = compilation.execute(&program, arguments);
     if run.source.stats {

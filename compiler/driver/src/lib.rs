@@ -18,6 +18,7 @@ pub mod outputs;
 pub mod passes;
 pub mod pipeline;
 pub mod places;
+pub mod profile;
 mod recursion;
 pub mod repl;
 pub mod run;

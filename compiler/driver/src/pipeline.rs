@@ -56,6 +56,8 @@ pub struct Options {
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
     pub at_prompt: bool,
+    /// Mark with-loops and loops for a profile.
+    pub profile: bool,
     /// Which warnings there are.
     pub lints: Levels,
 }
@@ -78,6 +80,7 @@ impl Default for Options {
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
+            profile: false,
             lints: Levels::default(),
         }
     }
@@ -133,6 +136,8 @@ pub struct Compilation {
     pub explanation: Option<Explanation>,
     /// The program's own C functions.
     pub foreign: Foreign,
+    /// What a profile can name, by number.
+    pub sites: Arc<ravel_schedule::Sites>,
 }
 
 impl Compilation {
@@ -148,6 +153,7 @@ impl Compilation {
             with_loops: (0, 0),
             explanation: None,
             foreign: Foreign::default(),
+            sites: Arc::default(),
         }
     }
 
@@ -495,6 +501,7 @@ impl Compilation {
                 .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
             device: (self.options.backend.device())
                 .map(|_| ravel_schedule::Device { launch_work: self.options.launch_work }),
+            profile: self.options.profile.then_some(&*self.sites),
             entry_name: ENTRY.to_string(),
             release_globals: !session,
             position: &position,
