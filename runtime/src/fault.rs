@@ -13,7 +13,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
 use crate::lost::{self, Counts, Lost};
-use crate::{device, interrupter, pool, signals, standing, stop, stream};
+use crate::{device, interrupter, pool, profile, signals, standing, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -323,6 +323,7 @@ fn end_process(report: &Report) -> ! {
     }
     // Where nobody listens, the status still tells.
     let _ = std::io::stderr().write_all(text.as_bytes());
+    profile::finish();
     std::process::exit(status)
 }
 

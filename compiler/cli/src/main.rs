@@ -23,6 +23,7 @@ mod explain;
 mod fmt;
 mod manual;
 mod new;
+mod profile;
 mod project;
 mod repl;
 mod rewrite;
@@ -322,6 +323,11 @@ fn run_program(mut run: Run) -> i32 {
     if !can_explain(&run.source, &compilation, run.file()) {
         return 1;
     }
+    if let Some(wish) = &run.profile
+        && let Err(status) = profile::prepare(&mut compilation, &file, wish.as_deref())
+    {
+        return status;
+    }
     let program = compilation.program(&file);
     watch::note(&compilation);
     let program = match program {
@@ -340,6 +346,9 @@ fn run_program(mut run: Run) -> i32 {
     }
     if run.source.stats {
         ravel_runtime::stats::enable();
+    }
+    if let Some(wish) = run.profile {
+        compilation.watch_profile(wish);
     }
     let outcome = compilation.execute(&program, arguments);
     if run.source.stats {

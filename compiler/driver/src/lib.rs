@@ -23,6 +23,7 @@ pub mod passes;
 pub mod pictures;
 pub mod pipeline;
 pub mod places;
+pub mod profile;
 pub mod project;
 mod recursion;
 pub mod repl;

@@ -57,6 +57,8 @@ pub struct Options {
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
     pub at_prompt: bool,
+    /// Mark with-loops and loops for a profile.
+    pub profile: bool,
     /// Which warnings there are.
     pub lints: Levels,
     /// The file is a library for C.
@@ -81,6 +83,7 @@ impl Default for Options {
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
+            profile: false,
             lints: Levels::default(),
             library: false,
         }
@@ -139,6 +142,8 @@ pub struct Compilation {
     pub foreign: Foreign,
     /// What names mean and expressions are, for those who ask before they compile.
     pub facts: Option<Gathered>,
+    /// What a profile can name, by number.
+    pub sites: Arc<ravel_schedule::Sites>,
 }
 
 impl Compilation {
@@ -155,6 +160,7 @@ impl Compilation {
             explanation: None,
             foreign: Foreign::default(),
             facts: None,
+            sites: Arc::default(),
         }
     }
 
@@ -509,6 +515,7 @@ impl Compilation {
                 .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
             device: (self.options.backend.device())
                 .map(|_| ravel_schedule::Device { launch_work: self.options.launch_work }),
+            profile: self.options.profile.then_some(&*self.sites),
             entry_name: ENTRY.to_string(),
             release_globals: !session,
             position: &position,

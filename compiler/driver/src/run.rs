@@ -68,6 +68,7 @@ impl Compilation {
             }),
             Program::Interp(module) => self.interpret(module),
         }
+        .inspect(|_| ravel_runtime::profile::finish())
     }
 
     fn interpret(&self, module: &Arc<Module>) -> Result<i32, Failure> {

@@ -75,6 +75,11 @@ fn add_entry(cx: &mut ModuleCx<'_>, name: String, entry: wir::FuncId, release_gl
     let results = cx.nest.funcs[callee].results.clone();
     let (mut b, args) = FuncBuilder::new(name, &params, &results);
     b.set_visibility(Visibility::Entry);
+    if let Some((table, n)) = cx.finish_counts() {
+        let counts = cx.runtime("ravel_profile_counts", &[Ty::PTR, Ty::I64], None);
+        let (table, n) = (b.data_addr(table), b.i64(n));
+        b.call_extern(counts, &[table, n], None);
+    }
     let values = b.call(callee, &args, &results);
     if release_globals {
         for (id, global) in &cx.nest.globals {
