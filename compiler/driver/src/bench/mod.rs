@@ -81,7 +81,7 @@ impl Suite {
         let text = map.get(machine.file).map_or("", |file| &*file.text);
         for (fun, function, name) in find_functions(&machine.program, machine.file, &|name| name.starts_with("bench_"))
         {
-            let line = map.line_col(function.span).map_or(0, |at| at.line as usize);
+            let line = map.line_col(function.span).map_or(0, |at| at.line);
             let notes = notes_above(text, function.span.start as usize);
             let values = combinations(&notes).map_err(|why| format!("{}:{line}: {name}: {why}\n", file.display()))?;
             benches.extend(values.into_iter().map(|values| Bench { fun, name: name.clone(), line, values }));

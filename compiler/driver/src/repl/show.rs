@@ -345,7 +345,10 @@ mod tests {
     fn long_arrays_show_their_edges() {
         assert_eq!(value(&ints(&[2000])), "int[2000]: 0 to 1999, mean 999.5\n[0, 1, 2, ..., 1997, 1998, 1999]");
         let wide = value(&ints(&[100]));
-        assert!(wide.lines().count() > 2 && wide.lines().all(|line| line.len() <= WIDTH + 1), "{wide}");
+        assert!(
+            wide.lines().count() > 2 && wide.lines().all(|line| line.len() <= Style::default().width + 1),
+            "{wide}"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ impl Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,7 +23,7 @@ impl Random {
 
     /// A number below `n`, which is not 0.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        (self.number() % n.max(1) as u64) as usize
     }
 
     pub fn choose<T: Copy>(&mut self, from: &[T]) -> T {
@@ -32,7 +32,7 @@ impl Random {
 
     /// A number from 0 to 1.
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -200,7 +200,7 @@ fn starting(shape: &[i64], at: usize) -> usize {
     let mut size = 1;
     let starts = |extent: &&i64| {
         size *= usize::try_from(**extent).unwrap_or(0).max(1);
-        at % size == 0
+        at.is_multiple_of(size)
     };
     shape.iter().rev().take_while(starts).count()
 }

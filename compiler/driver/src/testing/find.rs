@@ -57,7 +57,7 @@ pub fn tests(program: &Program, map: &SourceMap, file: FileId) -> Vec<Test> {
             let notes = notes_above(text, function.span.start as usize);
             let wanted = notes.iter().find_map(|note| note.strip_prefix("code "));
             let code = wanted.map(|text| Code::from_text(text).ok_or_else(|| text.trim().to_string()));
-            let line = map.line_col(function.span).map_or(0, |at| at.line as usize);
+            let line = map.line_col(function.span).map_or(0, |at| at.line);
             Some(Test { fun, name, kind: kind_of(&function.name)?, line, code })
         })
         .collect()
