@@ -241,3 +241,250 @@ ravel_array *none(int n) { return n ? 0 : 0; }
         place.fails("wrong.sac", &[words]);
     }
 }
+
+fn example(name: &str) -> String {
+    fs::read_to_string(repository().join("examples/c").join(name)).expect("the example")
+}
+
+/// Makes a library of `m.sac`, compiles `main.c` with its two forms, and gives what the programs did.
+fn called_from_c(sac: &str, c: &str, arguments: &[&str]) -> Vec<Finished> {
+    let place = Place::new(&[("m.sac", sac), ("main.c", c)]);
+    let built = place.ravel(&[&["build", "--lib", "-o", "libm_sac", "m.sac"], arguments].concat());
+    assert!(built.status == 0 && built.stderr.is_empty(), "{}", built.describe());
+    place.cc(&["main.c", "./libm_sac.so", "-Wl,-rpath,.", "-lpthread", "-o", "shared"]);
+    place.cc(&["main.c", "libm_sac.a", "-lpthread", "-lm", "-ldl", "-o", "static"]);
+    ["shared", "static"].iter().map(|program| place.run(&place.path(program), &[])).collect()
+}
+
+#[test]
+fn a_library_is_called_from_c() {
+    let place = Place::new(&[("filters.sac", &example("filters.sac")), ("use.c", &example("use.c"))]);
+    let built = place.ravel(&["build", "--lib", "filters.sac"]);
+    assert!(built.status == 0 && built.stderr.is_empty(), "{}", built.describe());
+    place.cc(&["-std=c99", "-pedantic", "use.c", "./libfilters.so", "-Wl,-rpath,.", "-o", "shared"]);
+    place.cc(&["use.c", "libfilters.a", "-lpthread", "-lm", "-ldl", "-o", "static"]);
+    for program in ["shared", "static"] {
+        let run = place.run(&place.path(program), &[]);
+        assert!(run.status == 0 && run.stdout == example("use.out") && run.stderr.is_empty(), "{}", run.describe());
+    }
+    let manifest = fs::read_to_string(place.path("filters.json")).expect("a manifest");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    let symbols: Vec<&str> =
+        manifest["functions"].as_array().expect("a list").iter().filter_map(|f| f["symbol"].as_str()).collect();
+    assert_eq!(symbols, ["filters_conv_2", "filters_conv_1", "filters_centered_1", "filters_element_1"]);
+    assert_eq!(manifest["functions"][0]["parameters"][1]["rank"], 2);
+    let header = fs::read_to_string(place.path("filters.h")).expect("a header");
+    let head = "ravel_status filters_conv_2(const float *a, const int64_t a_shape[2], const float *w, const int64_t w_shape[2], ravel_array **result);";
+    assert!(header.contains(head), "{header}");
+}
+
+#[test]
+fn wrong_calls_give_a_status() {
+    let sac = "module m; use Array: all; export all;
+int element(int[.] v, int i) { return v[i]; }
+double[2] swap(double[2] p) { return [p[1], p[0]]; }
+int same(int[n] a, int[n] b) { return sum(a * b); }
+specialize int total(int[*] a);
+int total(int[*] a) { return sum(a); }
+";
+    let c = "#include <stdio.h>
+#include \"m_sac.h\"
+static void say(ravel_status s) { printf(\"%d %s\\n\", s, s ? ravel_last_error() : \"\"); }
+int main(void)
+{
+    int32_t v[] = {1, 2, 3}, got = 0;
+    double p[] = {1, 2, 3};
+    int64_t three[] = {3}, two[] = {2}, less[] = {-1}, most[] = {1L << 40};
+    ravel_array *a = (ravel_array *)8;
+    say(m_sac_element_1(v, three, 3, &got));
+    say(m_sac_element_1(NULL, three, 0, &got));
+    say(m_sac_element_1(v, NULL, 0, &got));
+    say(m_sac_element_1(v, less, 0, &got));
+    say(m_sac_element_1(v, most, 0, &got));
+    say(m_sac_element_1(v, three, 0, NULL));
+    say(m_sac_swap_1(p, three, &a));
+    printf(\"%d\\n\", a == NULL);
+    say(m_sac_same_1(v, three, v, two, &got));
+    say(m_sac_total_any(NULL, &got));
+    a = ravel_array_new(RAVEL_DOUBLE, 1, three);
+    say(m_sac_total_any(a, &got));
+    ravel_array_release(a);
+    say(m_sac_same_1(v, three, v, three, &got));
+    printf(\"%d\\n\", got);
+    return 0;
+}
+";
+    let wanted = [
+        "1 m.sac:2:39: fault: index 3 is out of range for axis 0 of extent 3 (in function element)",
+        "2 m_sac_element_1: argument `v`: an array cannot borrow its elements from a null pointer",
+        "2 m_sac_element_1: argument `v`: its shape is a null pointer",
+        "2 m_sac_element_1: argument `v`: -1 is not an extent of an array",
+        "2 m_sac_element_1: argument `v`: 1099511627776 is not an extent of an array",
+        "2 m_sac_element_1: the place for result 1 is a null pointer",
+        "2 m_sac_swap_1: argument `p`: axis 0 has 3 indices, not 2",
+        "1",
+        "1 m.sac:4:",
+        "2 m_sac_total_any: argument `a`: it is a null pointer",
+        "2 m_sac_total_any: argument `a`: double[3] where int[*] belongs",
+        "0 ",
+        "14",
+    ];
+    for run in called_from_c(sac, c, &[]) {
+        assert!(run.status == 0 && run.stderr.is_empty(), "{}", run.describe());
+        let lines: Vec<&str> = run.stdout.lines().collect();
+        assert_eq!(lines.len(), wanted.len(), "{}", run.describe());
+        for (line, wanted) in lines.iter().zip(wanted) {
+            assert!(line.starts_with(wanted), "expected {wanted}: {}", run.describe());
+        }
+    }
+}
+
+#[test]
+fn threads_of_c_call_a_library() {
+    let sac = "module m; use Array: all; export all;
+double[n,n] product(double[n,n] a, double[n,n] b) { return { [i,j] -> sum({ [k] -> a[i,k] * b[k,j] | [k] < [n] }) | [i,j] < [n,n] }; }
+double[.] bad(double[.] a, int at) { return { [i] -> a[i == at ? i + shape(a)[0] : i] | [i] < shape(a) }; }
+";
+    let c = "#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include \"m_sac.h\"
+enum { N = 65, ROUNDS = 40 };
+static void *work(void *arg)
+{
+    long seed = (long)arg, wrong = 0;
+    for (int r = 0; r < ROUNDS; r++) {
+        double *a = malloc(N * N * sizeof *a), *b = calloc(N * N, sizeof *b);
+        for (int i = 0; i < N * N; i++) a[i] = seed * 1000 + i + r;
+        for (int i = 0; i < N; i++) b[i * N + i] = 2;
+        ravel_array *c;
+        wrong += m_sac_product_2(a, (int64_t[]){N, N}, b, (int64_t[]){N, N}, &c) != RAVEL_OK;
+        const double *got = ravel_array_data(c);
+        for (int i = 0; i < N * N; i++) wrong += got[i] != 2 * a[i];
+        ravel_array_release(c);
+        ravel_array *none;
+        wrong += m_sac_bad_1(a, (int64_t[]){N * N}, r * 100, &none) != RAVEL_FAULT || none;
+        wrong += !strstr(ravel_last_error(), \"is out of range\");
+        free(a);
+        free(b);
+    }
+    return (void *)wrong;
+}
+int main(void)
+{
+    pthread_t threads[4];
+    long wrong = 0;
+    for (long t = 0; t < 4; t++) pthread_create(&threads[t], NULL, work, (void *)t);
+    for (int t = 0; t < 4; t++) { void *w; pthread_join(threads[t], &w); wrong += (long)w; }
+    printf(\"%ld wrong, %ld lent\\n\", wrong, (long)ravel_array_collect());
+    return 0;
+}
+";
+    for run in called_from_c(sac, c, &[]) {
+        assert!(run.status == 0 && run.stdout == "0 wrong, 0 lent\n" && run.stderr.is_empty(), "{}", run.describe());
+    }
+}
+
+#[test]
+fn nothing_in_a_library_ends_the_process() {
+    let sac = "module m; use Array: all; use StdIO: all; use String: all; use RuntimeError: all; export all;
+int leave(int status) { printf(\"leaving\\n\"); error(status, \"left with %d\", status); return status; }
+int deep(int n) { return n == 0 ? 0 : 1 + deep(n + 1) * 2; }
+int[.] same(int[.] a) { return a; }
+string hello(string who) { return sprintf(\"hello %s\", who); }
+bool flip(bool b) { return !b; }
+";
+    let c = "#include <stdio.h>
+#include <string.h>
+#include \"m_sac.h\"
+int main(void)
+{
+    int32_t got = 0;
+    bool b = false;
+    ravel_status s = m_sac_leave(7, &got);
+    printf(\"%d %s\\n\", s, ravel_last_error());
+    s = m_sac_deep(1, &got);
+    printf(\"%d %d\\n\", s, strstr(ravel_last_error(), \"stack is exhausted\") != NULL);
+    int32_t v[64];
+    for (int i = 0; i < 64; i++) v[i] = i;
+    ravel_array *a;
+    printf(\"%d\", m_sac_same_1(v + 17, (int64_t[]){8}, &a));
+    int own = ravel_array_data(a) != v + 17;
+    v[17] = -1;
+    printf(\" %d %d\\n\", own, ((int *)ravel_array_data(a))[0]);
+    ravel_array_release(a);
+    printf(\"%d\", m_sac_hello(\"you\", &a));
+    printf(\" %.*s\\n\", (int)ravel_array_size(a), (char *)ravel_array_data(a));
+    ravel_array_release(a);
+    printf(\"%d\", m_sac_flip(true, &b));
+    printf(\" %d\\n\", b);
+    return 0;
+}
+";
+    for run in called_from_c(sac, c, &[]) {
+        assert!(run.status == 0 && run.stderr.is_empty(), "{}", run.describe());
+        let mut lines: Vec<&str> = run.stdout.lines().collect();
+        // The library and the program have buffers of their own.
+        lines.retain(|line| *line != "leaving");
+        let wanted = ["1 left with 7", "1 1", "0 1 17", "0 hello you", "0 0"];
+        assert_eq!(lines, wanted, "{}", run.describe());
+        assert!(run.stdout.contains("leaving"), "{}", run.describe());
+    }
+}
+
+#[test]
+fn what_a_library_cannot_offer_is_said() {
+    for (text, words) in [
+        ("module m; use Array: all; export all;\nint[*] f(int[*] a) { return a; }\n", "no function that C could call"),
+        (
+            "module m; use Array: all; export all;\nstruct P { int x; };\nint f(struct P p) { return p.x; }\nspecialize int f(struct P p);\n",
+            "m.sac:4:",
+        ),
+        ("module m; export all;\nint f(int x) { return x + ; }\n", "m.sac:2:"),
+        ("module m; use Array: all; export all;\nint f(int x) { return x + 1.5; }\n", "m.sac:2:"),
+    ] {
+        let place = Place::new(&[("m.sac", text)]);
+        let run = place.ravel(&["build", "--lib", "-o", "libm_sac", "m.sac"]);
+        assert!(
+            run.status == 1 && run.stderr.contains(words) && !run.crashed(),
+            "expected {words}: {}",
+            run.describe()
+        );
+        assert_eq!(fs::read_dir(place.0.path()).expect("a folder").count(), 1, "files were left");
+    }
+    let place = Place::new(&[("m.sac", "module m; export all;\nint f(int x) { return x; }\n")]);
+    for (output, words) in [("lib3-d", "which is no name in C"), ("no/such/libm", "cannot write")] {
+        let run = place.ravel(&["build", "--lib", "-o", output, "m.sac"]);
+        assert!(run.status == 1 && run.stderr.contains(words), "expected {words}: {}", run.describe());
+    }
+    assert_eq!(fs::read_dir(place.0.path()).expect("a folder").count(), 1, "files were left");
+}
+
+/// Every block of commands of the page does what the block behind it shows.
+#[test]
+fn the_page_is_right() {
+    let page = fs::read_to_string(repository().join("docs/tools/c.md")).expect("the page");
+    let place = Place::new(&[]);
+    for entry in fs::read_dir(repository().join("examples/c")).expect("the examples").flatten() {
+        fs::copy(entry.path(), place.path(&entry.file_name().to_string_lossy())).expect("a copy");
+    }
+    let folder = ravel().canonicalize().expect("the binary");
+    let folder = folder.parent().expect("its folder").to_path_buf();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let mut checked = 0;
+    for block in page.split("```sh\n").skip(1) {
+        let (commands, rest) = block.split_once("```").expect("a closed block");
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", commands]).current_dir(place.0.path()).env("PATH", &path);
+        let run = finish(&mut command, b"").unwrap_or_else(|why| panic!("{commands}: {why:?}"));
+        assert!(run.status == 0, "{commands}: {}", run.describe());
+        let shown = rest.split_once("```text\n").filter(|(between, _)| between.trim().is_empty());
+        if let Some((_, shown)) = shown {
+            let wanted = shown.split_once("```").expect("a closed block").0;
+            assert!(run.stdout == wanted, "{commands}: {}", run.describe());
+            checked += 1;
+        }
+    }
+    assert!(checked >= 2, "{checked}");
+}

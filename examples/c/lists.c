@@ -7,14 +7,11 @@ typedef struct list {
     struct list *tail;
 } list;
 
-static int cells;
-
 list *list_cons(int head, list *tail)
 {
     list *l = malloc(sizeof *l);
     *l = (list){head, 1, tail};
     if (tail) tail->users++;
-    cells++;
     return l;
 }
 
@@ -29,14 +26,8 @@ void list_free(list *l)
     while (l && --l->users == 0) {
         list *tail = l->tail;
         free(l);
-        cells--;
         l = tail;
     }
-}
-
-int list_cells(void)
-{
-    return cells;
 }
 
 int list_length(list *l)

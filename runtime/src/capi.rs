@@ -204,6 +204,42 @@ pub unsafe fn release(object: NonNull<ArrayHeader>) {
     }
 }
 
+/// Ends a loan: from now on nothing refers to the elements that were borrowed. Who still has the array gets a copy of them.
+///
+/// # Safety
+/// `object` came from [`borrow`], the caller owns the reference, and nobody reads the array at the moment. With `lost` references were
+/// lost with threads that are gone, and nothing else has the array.
+pub unsafe fn end_loan(object: NonNull<ArrayHeader>, lost: bool) -> Result<(), Fault> {
+    let raw = object.as_ptr();
+    // SAFETY: live by contract.
+    if unsafe { count(raw) } < COUNTED_BY_BASE {
+        if !lost {
+            // SAFETY: by contract.
+            unsafe { buffer::ravel_rc_dec(raw) };
+        }
+        return Ok(());
+    }
+    let mut registry = registry();
+    // SAFETY: live by contract.
+    let left = unsafe { object.as_ref() }.rc.fetch_sub(1, Ordering::AcqRel) - 1;
+    if left == BASE || lost {
+        registry.remove(raw.addr());
+        return Ok(());
+    }
+    // SAFETY: live by contract; a copy is an object of its own.
+    let copied = NonNull::new(unsafe { buffer::copy(raw)? }).ok_or_else(|| Fault::new("out of memory"))?;
+    let owner = Owner { release: Some(release_copy), owner: copied.as_ptr().cast() };
+    registry.owners().insert(raw.addr(), owner);
+    // SAFETY: nobody reads the array, and both have the same elements.
+    unsafe { (*raw).data = copied.as_ref().data };
+    Ok(())
+}
+
+unsafe extern "C" fn release_copy(copied: *mut c_void) {
+    // SAFETY: the reference of `end_loan`.
+    unsafe { buffer::ravel_rc_dec(copied.cast()) }
+}
+
 thread_local! {
     static LAST_ERROR: RefCell<Option<CString>> = const { RefCell::new(None) };
 }

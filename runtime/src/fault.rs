@@ -13,7 +13,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
 use crate::lost::{self, Counts, Lost};
-use crate::{device, interrupter, pool, signals, standing, stop, stream};
+use crate::{device, interrupter, pool, profile, signals, standing, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -138,6 +138,8 @@ struct Session {
 static SESSIONS: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 static ENDING: AtomicBool = AtomicBool::new(false);
+/// `exit` ends a session, not the process.
+static CONTAINED: AtomicBool = AtomicBool::new(false);
 static EXCERPTS: OnceLock<Excerpts> = OnceLock::new();
 
 /// Shows the source of a report, where that is at hand.
@@ -163,6 +165,19 @@ pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     run_session_holding(&mut || None, Counts::default(), work)
 }
 
+/// [`run_session`] for a call of a library: nothing ends the process, also not `exit`, and after a fault all threads of the session have
+/// stopped, so that what the caller lent is the caller's again. Nobody holds what is lost then, unless the library `has_objects`.
+///
+/// # Errors
+/// As [`run_session`].
+pub(crate) fn run_call<T: Send + 'static>(
+    has_objects: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Report> {
+    CONTAINED.store(true, Ordering::Relaxed);
+    run_session_until(stop::stop_entirely, &mut || (!has_objects).then(Vec::new), Counts::default(), work)
+}
+
 /// [`run_session`] for an owner who wants back what a session loses that ends early.
 ///
 /// `held` gives the addresses of objects that are somebody's in spite of that, like what global variables hold; without it nothing is
@@ -171,6 +186,15 @@ pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 /// # Errors
 /// As [`run_session`].
 pub fn run_session_holding<T: Send + 'static>(
+    held: &mut dyn FnMut() -> Option<Vec<usize>>,
+    arguments: Counts,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Report> {
+    run_session_until(stop::stop, held, arguments, work)
+}
+
+fn run_session_until<T: Send + 'static>(
+    stop: fn(u64) -> bool,
     held: &mut dyn FnMut() -> Option<Vec<usize>>,
     arguments: Counts,
     work: impl FnOnce() -> T + Send + 'static,
@@ -198,7 +222,7 @@ pub fn run_session_holding<T: Send + 'static>(
     // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
     match faults.recv() {
         Ok(report) => {
-            let has_stopped = stop::stop(id);
+            let has_stopped = stop(id);
             let lost = Lost::of(id);
             // A thread that has not stopped may use them.
             if has_stopped {
@@ -267,7 +291,8 @@ pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
     let report = Report::new(position, fault);
     stop::check();
     let id = stop::session();
-    if id != 0 && !matches!(report.fault.ending, Ending::Exit { .. }) {
+    let ends_session = !matches!(report.fault.ending, Ending::Exit { .. }) || CONTAINED.load(Ordering::Relaxed);
+    if id != 0 && ends_session {
         if let Some(session) = end_session(id) {
             stream::flush_stdout();
             pool::abandon();
@@ -298,6 +323,7 @@ fn end_process(report: &Report) -> ! {
     }
     // Where nobody listens, the status still tells.
     let _ = std::io::stderr().write_all(text.as_bytes());
+    profile::finish();
     std::process::exit(status)
 }
 

@@ -113,7 +113,7 @@ impl Form {
             Form::Vector(basic, elements) => {
                 let elements =
                     elements.iter().map(|known| scalar(*basic, *known, words)).collect::<Option<Vec<_>>>()?;
-                Some(Value::Array(*basic, value::vector(*basic, &elements)?))
+                Some(Value::Array(*basic, value::array(basic.elem(), &[elements.len() as i64], &elements)?))
             }
             Form::Array(basic) => match words.next()? {
                 Word::Object(array) if array.view().rank() == 0 => {
