@@ -54,7 +54,7 @@ fn processor() -> String {
 fn cache_file() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let below = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
-    Some(folder("RAVEL_CACHE").or_else(|| Some(below()?.join("ravel")))?.join("peaks"))
+    Some(folder("RAVEL_CACHE").or_else(|| Some(below()?.join("ravel")))?.join("peaks-2"))
 }
 
 #[cfg(test)]
