@@ -6,6 +6,7 @@
 pub mod backend;
 mod caches;
 pub mod complete;
+pub mod copies;
 pub mod doc;
 pub mod edition;
 pub mod emit;
