@@ -16,12 +16,16 @@ pub struct Client {
     pub input: Option<ChildStdin>,
     messages: Receiver<Value>,
     next: u64,
+    /// Where the server puts copies of library files.
+    _cache: tempfile::TempDir,
 }
 
 impl Client {
     /// Starts the server; `encodings` is what the client offers.
     pub fn start(encodings: Value) -> Result<Client, Failed> {
         let mut command = Command::new(ravel());
+        let cache = tempfile::tempdir()?;
+        command.env("XDG_CACHE_HOME", cache.path());
         command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut server = command.spawn()?;
         let input = server.stdin.take();
@@ -34,7 +38,7 @@ impl Client {
                 }
             }
         });
-        let mut client = Client { server, input, messages, next: 0 };
+        let mut client = Client { server, input, messages, next: 0, _cache: cache };
         let capabilities = json!({ "general": { "positionEncodings": encodings } });
         let answer =
             client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }))?;

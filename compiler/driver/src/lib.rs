@@ -7,6 +7,7 @@ pub mod backend;
 pub mod bench;
 mod caches;
 pub mod complete;
+pub mod copies;
 pub mod doc;
 pub mod edition;
 pub mod emit;

@@ -1,11 +1,11 @@
 //! The thread that checks: the last text of each file, once nobody has typed for a moment.
 
 use crate::address;
-use crate::library::is_copy;
 use crate::texts::{Encoding, Lines};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, select, unbounded};
 use lsp_server::Message;
 use ravel_diagnostics::{Diagnostic, Fix, Levels, Severity};
+use ravel_driver::copies::is_copy;
 use ravel_driver::facts::Facts;
 use ravel_driver::files::is_library;
 use ravel_driver::project::{Access, Projects};

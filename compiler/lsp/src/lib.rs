@@ -9,7 +9,6 @@ mod checker;
 mod complete;
 mod drift;
 mod hints;
-mod library;
 mod rename;
 mod texts;
 mod tokens;

@@ -4,6 +4,7 @@
 //! nothing is renamed, and the answer says why.
 
 use ravel_core::facts::{Def, DefKind};
+use ravel_driver::copies::beside;
 use ravel_driver::facts::Facts;
 use ravel_driver::files::is_library;
 use ravel_driver::{Options, keywords};
@@ -124,12 +125,7 @@ fn renamed(wish: &Wish) -> Result<Renamed, String> {
 /// Other files that may mention a definition: those that are open, and those beside.
 fn mentions(wish: &Wish, name: &str) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = wish.others.clone();
-    let beside = wish.path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
-    let beside = beside.into_iter().flatten().flatten().take(MOST_FILES).map(|entry| entry.path());
-    let mut beside: Vec<PathBuf> =
-        beside.filter(|path| path.extension().is_some_and(|extension| extension == "sac")).collect();
-    beside.sort();
-    paths.extend(beside);
+    paths.extend(wish.path.parent().map_or(Vec::new(), |folder| beside(folder, MOST_FILES)));
     let mut seen = BTreeSet::from([wish.path.clone()]);
     paths.retain(|path| {
         seen.insert(path.clone()) && wish.options.texts.read(path).is_ok_and(|text| text.contains(name))

@@ -108,7 +108,7 @@ impl<'d> View<'d> {
         }
         let file = self.facts.map.get(span.file)?;
         let path = match is_library(&file.name) {
-            true => crate::library::on_disk(&file.name)?,
+            true => ravel_driver::copies::on_disk(&file.name)?,
             false => std::path::absolute(&file.name).ok()?,
         };
         let uri = uri_of(&path)?;

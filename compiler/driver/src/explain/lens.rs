@@ -32,11 +32,11 @@ impl Place {
             parts.push(format!("and {} more", self.kept.len() - MOST_KEPT));
         }
         if self.kept.is_empty() {
-            let applied = self.passes.iter().filter_map(|(_, outcome)| match outcome {
+            let mut applied = self.passes.iter().filter_map(|(_, outcome)| match outcome {
                 Outcome::Applied(what) => Some(what.to_string()),
                 Outcome::Refused(_) => None,
             });
-            let last = applied.last();
+            let last = applied.next_back();
             // A place that nobody mentions has no with-loop.
             let gone = last.or_else(|| (!self.holders.is_empty()).then(|| "part of other code".to_string()));
             parts.extend(gone.filter(|_| self.notes.is_empty()));

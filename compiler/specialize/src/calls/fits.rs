@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(of(Basic::Double, &[Some(3), Some(4)], 0, &mut bindings), Fit::Exact);
         assert_eq!(shown(&fun, &bindings), "m = 3, k = 4");
         assert_eq!(of(Basic::Double, &[Some(5), Some(4)], 1, &mut bindings), Fit::No);
-        assert_eq!(of(Basic::Double, &[None, Some(4)], 1, &mut bindings), Fit::Possible);
+        assert_eq!(of(Basic::Double, &[None, Some(4)], 1, &mut bindings.clone()), Fit::Possible);
         assert_eq!(of(Basic::Double, &[Some(4), Some(2)], 1, &mut bindings), Fit::Exact);
         assert_eq!(of(Basic::Double, &[Some(4), Some(2)], 2, &mut bindings), Fit::No);
         let unknown = Kind::Arr(Basic::Double, ShapeKind::Unknown);

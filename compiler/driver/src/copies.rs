@@ -2,7 +2,7 @@
 //!
 //! They lie in the user's cache, in a folder that the version and the texts name, so that another Ravel has its own.
 
-use ravel_driver::files::{LIBRARY, library_text};
+use crate::files::{LIBRARY, library_text};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,15 @@ pub fn on_disk(name: &str) -> Option<PathBuf> {
         return None;
     }
     Some(path)
+}
+
+/// Files of SaC in a folder, in the order of their names; at most so many entries are looked at.
+pub fn beside(folder: &Path, most: usize) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(most).map(|entry| entry.path());
+    let is_sac = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "sac");
+    let mut files: Vec<PathBuf> = entries.filter(is_sac).collect();
+    files.sort();
+    files
 }
 
 /// Whether a file is such a copy.
