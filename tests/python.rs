@@ -58,7 +58,8 @@ fn the_wheel_works_in_a_fresh_environment() {
         command
     };
     assert!(run(alone(&installed).arg("--version"), "").starts_with("ravel "));
-    std::fs::write(out.path().join("hello.sac"), "use StdIO: all;\nint main() { printf(\"hello\\n\"); return 0; }\n").expect("written");
+    std::fs::write(out.path().join("hello.sac"), "use StdIO: all;\nint main() { printf(\"hello\\n\"); return 0; }\n")
+        .expect("written");
     run(alone(&installed).args(["build", "hello.sac", "-o", "hello"]), "a C compiler is needed");
     assert_eq!(run(&mut alone(&out.path().join("hello")), ""), "hello\n");
     let tests = root.join("python/tests");

@@ -249,6 +249,7 @@ fn word(argument: &Argument) -> Result<(u64, Option<NonNull<ArrayHeader>>), Faul
             let object = object.ok_or_else(|| Fault::new("it is a null pointer"))?;
             // SAFETY: the header asks for a live array.
             let view = unsafe { ArrayRef::from_raw(object) };
+            // SAFETY: as above.
             let data = unsafe { capi::ravel_array_data(object.as_ptr()) };
             if data.is_null() || view.elem() != elem {
                 return Err(Fault::new(format!("{} where {}[*] belongs", view.description(), elem.name())));

@@ -53,12 +53,18 @@ mod wide {
     /// The number of lanes, and a run of the chains with them.
     pub fn widest() -> Option<(usize, fn())> {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            // SAFETY: the processor was asked for the instructions.
-            return Some((8, || _ = black_box(unsafe { avx512(black_box(0.999), 0.001) })));
+            let run = || {
+                // SAFETY: the processor was asked for the instructions.
+                black_box(unsafe { avx512(black_box(0.999), 0.001) });
+            };
+            return Some((8, run));
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the processor was asked for the instructions.
-            return Some((4, || _ = black_box(unsafe { avx2(black_box(0.999), 0.001) })));
+            let run = || {
+                // SAFETY: the processor was asked for the instructions.
+                black_box(unsafe { avx2(black_box(0.999), 0.001) });
+            };
+            return Some((4, run));
         }
         None
     }

@@ -144,7 +144,7 @@ impl Case {
                     .map(|one| {
                         let (line, column) = (&one["position"]["line"], &one["position"]["character"]);
                         let (line, column) = (line.as_u64().unwrap_or(0), column.as_u64().unwrap_or(0));
-                        format!("{}:{}{}", line + 1, column + 1, format!(" {}", one["label"].as_str().unwrap_or("")))
+                        format!("{}:{} {}", line + 1, column + 1, one["label"].as_str().unwrap_or(""))
                     })
                     .collect();
                 lines.join("\n")

@@ -6,7 +6,7 @@
 use crate::relocate::{JUMP, What, bytes_of, what};
 use object::read::{Object, ObjectSection, ObjectSymbol, Relocation, RelocationFlags, RelocationTarget};
 use object::{SectionFlags, SectionIndex, SymbolIndex, elf};
-use std::collections::HashMap;
+use ravel_types::HashMap;
 use std::ffi::c_char;
 use std::fmt;
 
@@ -171,11 +171,21 @@ fn place(plan: &Plan, file: usize, symbol: &object::Symbol<'_, '_>) -> Option<us
     (offset <= section.size).then(|| section.at + offset)
 }
 
+/// A relocation: the number of its file, the file, its section, the place there, what the file says of it, and what it writes.
+struct Place<'p, 'o> {
+    n: usize,
+    file: &'p File<'o>,
+    section: SectionIndex,
+    offset: u64,
+    relocation: &'p Relocation,
+    what: What,
+}
+
 /// Goes through the relocations of sections that belong into memory.
 fn each_relocation(
     files: &[File<'_>],
     placed: &dyn Fn(usize, SectionIndex) -> bool,
-    visit: &mut dyn FnMut(usize, &File<'_>, SectionIndex, u64, &Relocation, What) -> Result<(), LoadError>,
+    visit: &mut dyn FnMut(Place<'_, '_>) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
     for (n, file) in files.iter().enumerate() {
         for section in file.sections().filter(|section| flags(section) & u64::from(elf::SHF_ALLOC) != 0) {
@@ -188,7 +198,7 @@ fn each_relocation(
                     continue;
                 }
                 let what = what(number).ok_or(LoadError::Relocation(number))?;
-                visit(n, file, section.index(), offset, &relocation, what)?;
+                visit(Place { n, file, section: section.index(), offset, relocation: &relocation, what })?;
             }
         }
     }
@@ -198,7 +208,7 @@ fn each_relocation(
 /// Makes room behind the code for jumps to what the files call but do not define.
 fn add_jumps(files: &[File<'_>], plan: &mut Plan) -> Result<(), LoadError> {
     let mut names = Vec::new();
-    each_relocation(files, &|_, _| true, &mut |_, file, _, _, relocation, what| {
+    each_relocation(files, &|_, _| true, &mut |Place { file, relocation, what, .. }| {
         if what == What::Call
             && let Some(index) = symbol_of(relocation)
         {
@@ -222,7 +232,7 @@ fn add_jumps(files: &[File<'_>], plan: &mut Plan) -> Result<(), LoadError> {
 /// Makes room behind the data for words that hold addresses.
 fn add_words(files: &[File<'_>], plan: &mut Plan) -> Result<(), LoadError> {
     let mut keys = Vec::new();
-    each_relocation(files, &|_, _| true, &mut |n, file, _, _, relocation, what| {
+    each_relocation(files, &|_, _| true, &mut |Place { n, file, relocation, what, .. }| {
         if what == What::Word
             && let Some(index) = symbol_of(relocation)
         {
@@ -279,7 +289,7 @@ fn patches(files: &[File<'_>], plan: &Plan, base: usize) -> Result<Vec<Patch>, L
         }
     };
     let placed = |n: usize, index: SectionIndex| plan.sections.contains_key(&(n, index));
-    each_relocation(files, &placed, &mut |n, file, section, offset, relocation, what| {
+    each_relocation(files, &placed, &mut |Place { n, file, section, offset, relocation, what }| {
         let section = &plan.sections[&(n, section)];
         let offset = usize::try_from(offset).ok().filter(|offset| *offset < section.size);
         let at = section.at + offset.ok_or_else(|| LoadError::Malformed("a relocation is outside".to_string()))?;

@@ -218,6 +218,7 @@ mod tests {
             ReplInput::Expression(_) => "expression",
             ReplInput::Statements(_) => "statements",
             ReplInput::Definitions(_) => "definitions",
+            ReplInput::Mixed(_) => "mixed",
             ReplInput::Invalid => "invalid",
         }
     }
@@ -238,6 +239,9 @@ mod tests {
             ("a[1] = 2", "statements"),
             ("if (a) { b = 1; } else { b = 2; }", "statements"),
             ("use Array: all;", "definitions"),
+            ("use Array: all; 1 + 2", "mixed"),
+            ("struct P { int x; }; p = P{1};", "mixed"),
+            ("int f(int x) { return x; } f(3)", "mixed"),
             ("int f(int x) { return x; }", "definitions"),
             ("struct P { int x; };", "definitions"),
             ("inline int f(int x) { return x; } int g() { return 1; }", "definitions"),
