@@ -112,9 +112,8 @@ fn attached() -> Result<(), Failed> {
     if run.status != 70 || !run.stderr.contains("damaged") {
         return Err(run.describe().into());
     }
-    let foreign =
-        "external double cbrt(double x);\n    #pragma linkobj \"own.c\"\nint main() { return toi(cbrt(8.0)); }\n";
-    std::fs::write(place("own.c"), "double own(double x) { return x; }\n")?;
+    let foreign = "external int abs(int x);\n    #pragma linkobj \"own.c\"\nint main() { return abs(8); }\n";
+    std::fs::write(place("own.c"), "int own(int x) { return x; }\n")?;
     std::fs::write(&source, foreign)?;
     expect(&["build", "--no-cc", &source, "-o", &place("r")], "", 1, "only a C compiler can link them")
 }

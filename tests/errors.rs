@@ -1,5 +1,6 @@
 //! The pages of `docs/errors`: every code has one, and each page is true. Its first program is reported with the page's code
-//! and no other, its mended one is not reported at all and runs. Where a page shows what a fault says, its program says that. How a page is written stands in `docs/errors/README.md`.
+//! and no other, its mended one is not reported at all and runs. Where a page shows what a fault says, its program says that. How a
+//! page is written stands in `docs/errors/README.md`, whose rows are made of the table of codes: `RAVEL_BLESS=1` writes them anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -53,10 +54,17 @@ fn section<'a>(page: &'a str, heading: &str) -> Option<&'a str> {
     Some(rest.split_once("\n## ").map_or(rest, |(inside, _)| inside))
 }
 
-/// The programs of a section: what each block is for, and its text.
-fn blocks(section: &str) -> impl Iterator<Item = (&str, &str)> {
+/// The programs of a section: what each block is for, and its text. Blocks of TOML are manifests.
+fn blocks(section: &str) -> impl Iterator<Item = (String, &str)> {
     let fenced = section.split("\n```").skip(1).step_by(2);
-    fenced.filter_map(|block| block.strip_prefix('c')?.split_once('\n')).map(|(info, text)| (info.trim(), text))
+    fenced.filter_map(|block| {
+        let (info, text) = block.split_once('\n')?;
+        match info.strip_prefix("toml") {
+            Some(info) if info.contains("file=") => Some((info.trim().to_string(), text)),
+            Some(info) => Some((format!("file=ravel.toml {}", info.trim()), text)),
+            None => Some((info.strip_prefix('c')?.trim().to_string(), text)),
+        }
+    })
 }
 
 impl Program {
@@ -65,7 +73,7 @@ impl Program {
         for (info, text) in blocks(section) {
             let mut text = format!("{text}\n");
             let mut name = None;
-            for word in words(info) {
+            for word in words(&info) {
                 match word.split_once('=').unwrap_or((&word, "")) {
                     ("module", module) => name = Some(format!("{module}.sac")),
                     ("file", file) => name = Some(file.to_string()),
@@ -93,7 +101,9 @@ impl Program {
     fn try_out(&self, way: Way) -> Result<Finished, Failed> {
         let folder = tempfile::tempdir()?;
         for (name, text) in &self.files {
-            fs::write(folder.path().join(name), text)?;
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+            fs::write(path, text)?;
         }
         let mut command = Command::new(ravel());
         command.current_dir(folder.path());
@@ -214,8 +224,30 @@ fn codes() -> Result<BTreeMap<String, String>, Failed> {
     Ok(rows.into_iter().map(|(code, title)| (code.to_string(), title.to_string())).collect())
 }
 
+/// The index with the titles of the table, and with a row for every code: below the one before it.
+fn made_anew(codes: &BTreeMap<String, String>) -> Result<String, Failed> {
+    let text = fs::read_to_string(repository().join("docs/errors/README.md"))?;
+    let code_of = |line: &str| line.strip_prefix("| [").and_then(|rest| rest.get(..5)).map(String::from);
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    lines.retain(|line| code_of(line).is_none_or(|code| codes.contains_key(&code)));
+    for (code, title) in codes {
+        let row = format!("| [{code}]({code}.md) | {title} |");
+        match lines.iter().position(|line| code_of(line).as_ref() == Some(code)) {
+            Some(at) => lines[at] = row,
+            None => {
+                let before = lines.iter().rposition(|line| code_of(line).is_some_and(|other| other < *code));
+                lines.insert(before.ok_or("the index has no rows")? + 1, row);
+            }
+        }
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
 /// Codes, pages and rows of the index belong together.
 fn every_code_has_a_page(codes: &BTreeMap<String, String>, pages: &BTreeSet<String>) -> Result<(), Failed> {
+    if std::env::var_os("RAVEL_BLESS").is_some() {
+        fs::write(repository().join("docs/errors/README.md"), made_anew(codes)?)?;
+    }
     let rows = index()?;
     let mut faults = Vec::new();
     for (code, title) in codes {

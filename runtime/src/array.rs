@@ -155,6 +155,16 @@ impl<'a> ArrayRef<'a> {
         NonNull::new(unsafe { &raw mut (*tagged.cast::<Tagged<T>>()).value })
     }
 
+    /// Element type and shape, as in `int[2,3]`.
+    pub fn description(self) -> String {
+        match self.kind() {
+            ObjectKind::String => "a string".to_string(),
+            ObjectKind::Array if self.rank() == 0 => self.elem().name().to_string(),
+            ObjectKind::Array => format!("{}{}", self.elem().name(), crate::fault::shape_text(self.shape())),
+            ObjectKind::File | ObjectKind::Other => "an object".to_string(),
+        }
+    }
+
     /// A further owned reference.
     pub fn to_owned(self) -> Array {
         // SAFETY: the object is valid, so a reference may be added.

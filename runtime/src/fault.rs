@@ -13,7 +13,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
 use crate::lost::{self, Counts, Lost};
-use crate::{device, pool, signals, stack, stop, stream};
+use crate::{device, interrupter, pool, profile, signals, standing, stop, stream};
 
 mod messages;
 
@@ -147,6 +147,8 @@ struct Session {
 static SESSIONS: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 static ENDING: AtomicBool = AtomicBool::new(false);
+/// `exit` ends a session, not the process.
+static CONTAINED: AtomicBool = AtomicBool::new(false);
 static EXCERPTS: OnceLock<Excerpts> = OnceLock::new();
 
 /// Shows the source of a report, where that is at hand.
@@ -172,6 +174,19 @@ pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     run_session_holding(&mut || None, Counts::default(), work)
 }
 
+/// [`run_session`] for a call of a library: nothing ends the process, also not `exit`, and after a fault all threads of the session have
+/// stopped, so that what the caller lent is the caller's again. Nobody holds what is lost then, unless the library `has_objects`.
+///
+/// # Errors
+/// As [`run_session`].
+pub(crate) fn run_call<T: Send + 'static>(
+    has_objects: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Report> {
+    CONTAINED.store(true, Ordering::Relaxed);
+    run_session_until(stop::stop_entirely, &mut || (!has_objects).then(Vec::new), Counts::default(), work)
+}
+
 /// [`run_session`] for an owner who wants back what a session loses that ends early.
 ///
 /// `held` gives the addresses of objects that are somebody's in spite of that, like what global variables hold; without it nothing is
@@ -184,17 +199,27 @@ pub fn run_session_holding<T: Send + 'static>(
     arguments: Counts,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Report> {
+    run_session_until(stop::stop, held, arguments, work)
+}
+
+fn run_session_until<T: Send + 'static>(
+    stop: fn(u64) -> bool,
+    held: &mut dyn FnMut() -> Option<Vec<usize>>,
+    arguments: Counts,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Report> {
     let id = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
     let (reports, faults) = channel();
     if let Ok(mut sessions) = SESSIONS.lock() {
         sessions.push(Session { id, reports });
     }
+    interrupter::begins(id);
     if signals::take_pending() {
         drop(end_session(id));
         return Err(interrupted());
     }
     let (results, outcome) = channel();
-    let spawned = stack::spawn("ravel-session", stack::MAIN_STACK, move || {
+    let spawned = standing::run(move || {
         stop::enter_session(id);
         let _ = results.send(work());
         drop(end_session(id));
@@ -206,7 +231,7 @@ pub fn run_session_holding<T: Send + 'static>(
     // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
     match faults.recv() {
         Ok(report) => {
-            let has_stopped = stop::stop(id);
+            let has_stopped = stop(id);
             let lost = Lost::of(id);
             // A thread that has not stopped may use them.
             if has_stopped {
@@ -242,6 +267,13 @@ pub fn interrupt() -> bool {
     true
 }
 
+/// Ends one session; false if it is over.
+pub(crate) fn interrupt_session(id: u64) -> bool {
+    let Some(session) = end_session(id) else { return false };
+    pool::abandon();
+    session.reports.send(interrupted()).is_ok()
+}
+
 /// Takes a session off the list; `None` if it has ended already.
 fn end_session(id: u64) -> Option<Session> {
     let mut sessions = SESSIONS.lock().ok()?;
@@ -268,7 +300,8 @@ pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
     let report = Report::new(position, fault);
     stop::check();
     let id = stop::session();
-    if id != 0 && !matches!(report.fault.ending, Ending::Exit { .. }) {
+    let ends_session = !matches!(report.fault.ending, Ending::Exit { .. }) || CONTAINED.load(Ordering::Relaxed);
+    if id != 0 && ends_session {
         if let Some(session) = end_session(id) {
             stream::flush_stdout();
             pool::abandon();
@@ -299,6 +332,7 @@ fn end_process(report: &Report) -> ! {
     }
     // Where nobody listens, the status still tells.
     let _ = std::io::stderr().write_all(text.as_bytes());
+    profile::finish();
     std::process::exit(status)
 }
 

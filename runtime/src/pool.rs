@@ -23,7 +23,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::abi::ParallelFn;
-use crate::{stack, stop};
+use crate::{profile, stack, stop};
 pub use share::ravel_has_idle_threads;
 use share::{Inside, Offer, within};
 
@@ -109,8 +109,14 @@ impl Taken {
 /// A thread's part in the jobs.
 struct Slot {
     /// May the worker be reading the job? That of the caller, whose slot is 0, stays down.
-    present: Apart<AtomicBool>,
+    present: Apart<Presence>,
     taken: Taken,
+}
+
+struct Presence {
+    is_up: AtomicBool,
+    /// How long it works, for a profile: on the line that the caller reads anyway.
+    share: profile::Share,
 }
 
 #[derive(Clone, Copy)]
@@ -238,7 +244,7 @@ fn current() -> &'static Pool {
     let pool: &'static Pool = Box::leak(Box::new(Pool {
         board: Board { state: AtomicU64::new(0), job: UnsafeCell::new(None) },
         slots: (0..threads)
-            .map(|_| Apart(Slot { present: Apart(AtomicBool::new(false)), taken: Taken(AtomicU64::new(0)) }))
+            .map(|_| Apart(Slot { present: Apart(Presence::new()), taken: Taken(AtomicU64::new(0)) }))
             .collect(),
         late: Apart(Taken(AtomicU64::new(0))),
         hungry: Apart(AtomicU64::new(0)),
@@ -260,7 +266,17 @@ fn current() -> &'static Pool {
     pool
 }
 
+impl Presence {
+    const fn new() -> Presence {
+        Presence { is_up: AtomicBool::new(false), share: profile::Share::new() }
+    }
+}
+
 impl Pool {
+    fn time_of(&self, slot: usize) -> &profile::Share {
+        &self.slots[slot].0.present.0.share
+    }
+
     /// A worker's life.
     fn serve(&self, slot: usize) {
         SLOT.set(i64::try_from(slot).unwrap_or(0));
@@ -271,11 +287,12 @@ impl Pool {
             // SAFETY: this worker is present, so the caller neither writes the job nor returns until it leaves.
             if let Some((job, shares)) = unsafe { *self.board.job.get() } {
                 self.working_for(&job, || {
-                    within(Inside::Chunk(self), || self.work(&job, shares, slot));
+                    let work = || within(Inside::Chunk(self), || self.work(&job, shares, slot));
+                    self.time_of(slot).working(work);
                     self.is_idle();
                 });
             }
-            self.slots[slot].0.present.0.store(false, Ordering::Release);
+            self.slots[slot].0.present.0.is_up.store(false, Ordering::Release);
         }
     }
 
@@ -356,7 +373,7 @@ impl Pool {
         if state & OPEN == 0 || state / EPOCH == seen {
             return None;
         }
-        let present = &self.slots[slot].0.present.0;
+        let present = &self.slots[slot].0.present.0.is_up;
         present.store(true, Ordering::SeqCst);
         // By now another job may be open; that one is joined then.
         let state = self.board.state.load(Ordering::SeqCst);
@@ -407,12 +424,12 @@ impl Pool {
         unsafe { *self.board.job.get() = Some((job, shares)) };
         self.board.state.store(epoch | OPEN, Ordering::SeqCst);
         self.wake();
-        within(Inside::Chunk(self), || self.work(&job, shares, 0));
+        self.time_of(0).working(|| within(Inside::Chunk(self), || self.work(&job, shares, 0)));
         self.is_idle();
         self.board.state.store(epoch, Ordering::SeqCst);
         let mut spins = 0;
         for Apart(slot) in &self.slots {
-            while slot.present.0.load(Ordering::SeqCst) {
+            while slot.present.0.is_up.load(Ordering::SeqCst) {
                 if self.help(0) {
                     continue;
                 }
@@ -462,7 +479,7 @@ pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, 
                 && !pool.busy.swap(true, Ordering::Acquire)
             {
                 let late = u32::try_from(late).unwrap_or(0).min(chunks);
-                pool.run(job, chunks - late, late);
+                profile::parallel(pool.slots.len(), |slot| pool.time_of(slot), || pool.run(job, chunks - late, late));
                 pool.busy.store(false, Ordering::Release);
                 return;
             }

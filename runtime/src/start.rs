@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::abi::EntryFn;
 use crate::fault::{self, Fault};
-use crate::{device, pool, signals, stack, standard, stats, stream};
+use crate::{device, pool, profile, signals, stack, standard, stats, stream};
 
 static ARGUMENTS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
@@ -84,8 +84,11 @@ pub fn run_main(program: impl FnOnce() -> i32 + Send) -> i32 {
 /// # Safety
 /// `entry` is compiled code that obeys the interface of [`crate::abi`].
 pub unsafe fn run_program(entry: EntryFn) -> i32 {
-    // SAFETY: by contract.
-    run_main(|| unsafe { entry() })
+    run_main(|| {
+        profile::begin();
+        // SAFETY: by contract.
+        unsafe { entry() }
+    })
 }
 
 /// `main` of an executable: sets up, runs `entry`, prints statistics if `RAVEL_STATS` is set (to anything but 0), flushes.

@@ -223,6 +223,13 @@ pub(crate) fn stop(id: u64) -> bool {
     has_stopped
 }
 
+/// Stops the threads that work for a session that is over, however long that takes.
+pub(crate) fn stop_entirely(id: u64) -> bool {
+    install_handler();
+    while !stop_until(id, Instant::now() + LONG_PAUSE, PAUSE) {}
+    true
+}
+
 /// Whether no thread works for the session any more.
 fn stop_until(id: u64, deadline: Instant, pause: Duration) -> bool {
     for number in 0.. {

@@ -1,7 +1,7 @@
 //! Everything compiled code may call: names, for JIT symbol tables with addresses, and for the documentation with types.
 
 use crate::natives::{foreign, table};
-use crate::{arena, buffer, device, dynamic, fault, odometer, pool, spare, stack, stats};
+use crate::{arena, buffer, device, dynamic, fault, odometer, pool, profile, spare, stack, stats};
 
 /// A type that the compiler finds out, in the place of a parameter.
 #[cfg(test)]
@@ -68,6 +68,9 @@ symbols! {
     pool::ravel_threads(),
     pool::ravel_has_idle_threads(),
     stats::ravel_stats(out),
+    profile::ravel_profile_enter(site),
+    profile::ravel_profile_leave(cells, operations, bytes),
+    profile::ravel_profile_counts(counts, n),
     fault::ravel_set_position(pos),
     stack::ravel_recursive_functions(names),
     fault::ravel_fault_index(pos, index, axis, extent),
@@ -82,6 +85,7 @@ symbols! {
     foreign::ravel_foreign_box(value, free),
     foreign::ravel_foreign_value(object),
     foreign::ravel_foreign_null(name),
+    foreign::ravel_foreign_shape(name, object, elem, rank),
     dynamic::ravel_copy_bytes(to, from, bytes),
     dynamic::ravel_copy_handles(to, from, bytes),
     dynamic::ravel_fault_numbers(pos, text, numbers, n),
@@ -199,7 +203,9 @@ mod tests {
             }
         }
         assert!(found.len() > 60, "{}", found.len());
-        found.remove("ravel_main_start");
+        // What C code of programs and libraries calls is not for compiled code.
+        let is_for_c = |path: &std::path::Path| path.ends_with("capi.rs") || path.ends_with("library.rs");
+        found.retain(|name, path| name != "ravel_main_start" && !is_for_c(path));
         for (name, path) in found {
             assert!(super::lookup(&name).is_some(), "{name} of {}", path.display());
         }

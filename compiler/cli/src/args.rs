@@ -8,6 +8,8 @@ use ravel_driver::Backend;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+pub use crate::args_test::Test;
+
 /// Ravel compiles SaC (Single Assignment C), the rank-polymorphic array language with C syntax.
 #[derive(Parser)]
 #[command(name = "ravel", bin_name = "ravel", version, about, max_term_width = 100)]
@@ -42,14 +44,24 @@ Reports for people and lines go to standard error, those for programs (json, sar
     #[command(after_help = "\
 Without CODE all codes are listed. The pages are those of docs/errors. Exit status: 0, or 2 if there is no such code.")]
     Explain(Explain),
+    /// Make the folder of a new package: ravel.toml, src, tests
+    #[command(
+        after_help = "docs/tools/project.md describes packages. Exit status: 0, or 1 if the folder is not empty or cannot be made."
+    )]
+    New(New),
+    /// Get the packages that the package of the current folder needs, and note their commits in ravel.lock
+    Fetch(Fetch),
+    /// Copy the git dependencies into the package, so that it can be built without a network
+    Vendor(Vendor),
     /// Compile a program in memory and run it
     #[command(after_help = "\
-Arguments after FILE belong to the program; its argv(0) is FILE.
+Arguments after FILE belong to the program; its argv(0) is FILE. Without FILE, or where it is a folder, the root of the package is run.
 The exit status is that of the program's main (low 8 bits); a run-time fault ends it with 1 and names the
 source line. Compile errors end with 1 as well, and nothing runs.")]
     Run(Run),
-    /// Compile a program to an executable
+    /// Compile a program to an executable, or a file to a library for C
     #[command(after_help = "\
+--lib offers functions of known ranks, and what the file asks for by `specialize`: docs/tools/c.md.
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
 threads, and prints allocation figures at its end if RAVEL_STATS=1. One with kernels takes `-device DEVICE` (or
 RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Built with `--backend opencl` it needs a device, with
@@ -103,12 +115,20 @@ complete or stays as it was. What has no layout that is known stays as it is, wi
 does what stands between the lines `// fmt: off` and `// fmt: on`.
 Exit status: 0, or 1 if a file cannot be formatted or, with --check, would change.")]
     Fmt(Fmt),
+    /// Run the tests of a project: functions, by their names
+    #[command(after_help = crate::args_test::TEST_HELP)]
+    Test(Test),
+    /// Time the functions `bench_...` of a project
+    #[command(after_help = crate::args_bench::BENCH_HELP)]
+    Bench(crate::args_bench::Bench),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
 Structures, StdIO, Math and MathArray are in use from the start. An error or a fault does not end the session.
 Without a terminal, inputs are read from standard input and no prompt is written. The exit status is 0.")]
     Repl(Repl),
+    /// Serve notebooks: requests and answers as lines of JSON
+    Session(Serve),
 }
 
 /// What every command needs to read a program.
@@ -123,6 +143,8 @@ pub struct Source {
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
+    #[command(flatten)]
+    pub network: Network,
     /// The edition of the library: 2024 brings what SacBase's Stdlib had until then (also the line `//! stdlib 2024` in a program)
     #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
     pub stdlib: Option<ravel_driver::Edition>,
@@ -135,6 +157,45 @@ pub struct Source {
     /// Print what became of every with-loop and why, to standard error or to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub explain: Option<Option<PathBuf>>,
+}
+
+/// How packages are got.
+#[derive(Args, Clone, Copy)]
+pub struct Network {
+    /// Do not ask the network for packages; what the cache lacks is an error
+    #[arg(long)]
+    pub offline: bool,
+    /// Take packages only as ravel.lock has them
+    #[arg(long)]
+    pub locked: bool,
+}
+
+#[derive(Args)]
+pub struct New {
+    /// A library: a module instead of a program
+    #[arg(long)]
+    pub lib: bool,
+    /// The folder, whose last part is the name of the package
+    #[arg(value_name = "NAME")]
+    pub path: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Fetch {
+    #[command(flatten)]
+    pub network: Network,
+    /// Look up tags and branches anew
+    #[arg(long, conflicts_with_all = ["locked", "offline"])]
+    pub update: bool,
+}
+
+#[derive(Args)]
+pub struct Vendor {
+    #[command(flatten)]
+    pub network: Network,
+    /// The folder in the package that the copies go to
+    #[arg(value_name = "DIR", default_value = "vendor")]
+    pub folder: PathBuf,
 }
 
 /// What generates code.
@@ -195,8 +256,11 @@ pub struct Check {
     /// Name all definitions that were tried for a call that fits none
     #[arg(long)]
     pub candidates: bool,
-    /// Programs, modules and folders
-    #[arg(required = true, value_name = "FILE")]
+    /// Check again whenever a file changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["fix", "emit"])]
+    pub watch: bool,
+    /// Programs, modules and folders; without any the roots of the package
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
 
@@ -247,11 +311,17 @@ pub struct Run {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
+    /// Print where the time went, by line, to standard error or to FILE: .json (a time line for Perfetto), .folded (flame graphs), .html or .txt
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with = "emit")]
+    pub profile: Option<Option<PathBuf>>,
     /// Print an intermediate form instead of running: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
+    /// Run again whenever a file of the program changes, until Ctrl-C
+    #[arg(long, conflicts_with = "emit")]
+    pub watch: bool,
     /// The program, a SaC file with `int main()` or `-` for standard input, and its own arguments: nothing after FILE is read as an option of ravel
-    #[arg(value_names = ["FILE", "ARGS"], num_args = 1.., trailing_var_arg = true, required = true)]
+    #[arg(value_names = ["FILE", "ARGS"], num_args = 0.., trailing_var_arg = true)]
     pub program: Vec<OsString>,
 }
 
@@ -267,7 +337,7 @@ pub struct Build {
     pub source: Source,
     #[command(flatten)]
     pub warnings: Warnings,
-    /// The executable; by default FILE without its extension, in the current folder
+    /// The executable; by default FILE without its extension, or the name of the package, in the current folder; of a library libFILE
     #[arg(short = 'o', value_name = "OUT")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -275,14 +345,17 @@ pub struct Build {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
+    /// Make a library for C of a module or a program: OUT.so and OUT.a, and a header and a JSON description beside them
+    #[arg(long, conflicts_with_all = ["emit", "no_cc"])]
+    pub lib: bool,
     /// Print an intermediate form instead of building: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
     /// Make a copy of `ravel` with the program attached, as where there is no C compiler
     #[arg(long)]
     pub no_cc: bool,
-    /// The program: a SaC file with `int main()`
-    pub file: PathBuf,
+    /// The program: a SaC file with `int main()`; without one the root of the package
+    pub file: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -331,6 +404,13 @@ pub struct Opt {
 }
 
 #[derive(Args)]
+pub struct Serve {
+    /// Lines of JSON over standard input and output, the only form there is
+    #[arg(long, required = true)]
+    pub json: bool,
+}
+
+#[derive(Args)]
 pub struct Repl {
     /// Define a preprocessor macro (NAME means NAME=1)
     #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
@@ -357,7 +437,7 @@ pub struct Repl {
 
 /// The names of backends, from the registry.
 #[derive(Clone)]
-struct BackendNames;
+pub struct BackendNames;
 
 impl TypedValueParser for BackendNames {
     type Value = Backend;
@@ -402,7 +482,7 @@ impl TypedValueParser for FormatNames {
 }
 
 /// `NAME`, `NAME=VALUE`, or a macro with parameters `NAME(A,B)=VALUE`.
-fn definition(text: &str) -> Result<String, String> {
+pub fn definition(text: &str) -> Result<String, String> {
     let head = text.split_once('=').map_or(text, |(head, _)| head);
     let name = match head.split_once('(') {
         Some((name, rest)) if rest.ends_with(')') => name,
@@ -411,7 +491,7 @@ fn definition(text: &str) -> Result<String, String> {
     macro_name(name).map(|_| text.to_string())
 }
 
-fn macro_name(name: &str) -> Result<String, String> {
+pub fn macro_name(name: &str) -> Result<String, String> {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     if name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit()) {
         Ok(name.to_string())
@@ -446,15 +526,28 @@ pub struct Doc {
     /// Files of modules, or names of modules of the library
     #[arg(value_name = "MODULE")]
     pub modules: Vec<PathBuf>,
-    /// Write the pages into this folder, which is made if it is not there; without it a page is printed
-    #[arg(short, long, value_name = "DIR")]
+    /// Write the pages into this folder, which is made if it is not there and else has to be empty or made by `ravel doc`; without
+    /// it a page is printed
+    #[arg(short, long, visible_alias = "out", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Form of the pages; HTML has a search and the sources
+    #[arg(long, value_enum, default_value = "markdown")]
+    pub format: PageFormat,
+    /// Find functions by name, also that of another library, or by shape: `float[n,n] -> float`
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["output", "check", "examples", "format"])]
+    pub search: Option<String>,
     /// Only see whether the pages in DIR are up to date; exit with 1 if not
     #[arg(long, requires = "output")]
     pub check: bool,
     /// Print a program that runs the examples in the comments of one module (`call is value.` on a line)
     #[arg(long, conflicts_with_all = ["output", "check"])]
     pub examples: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum PageFormat {
+    Markdown,
+    Html,
 }
 
 #[derive(Args)]

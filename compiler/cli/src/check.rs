@@ -1,12 +1,15 @@
 //! `ravel check`: reports about programs, modules and folders, in several forms, and fixes.
 
 use crate::args::Check;
+use crate::project::{self, access, enter};
 use crate::rewrite::rewrite;
+use crate::watch::{note, note_files};
 use crate::{
     STANDARD_INPUT, can_explain, compilation, emit, explain, print, print_stats, program_file, use_color, warnings,
 };
 use ravel_diagnostics::{Diagnostic, Format, Levels, render_all};
 use ravel_driver::fix::{Fixed, Mended, fix};
+use ravel_driver::project::{Projects, vendor::MARK};
 use ravel_driver::{Compilation, Failure};
 use ravel_format::unified;
 use std::collections::BTreeSet;
@@ -15,8 +18,16 @@ use std::path::{Path, PathBuf};
 
 pub fn run(check: &Check) -> i32 {
     let format = check.format.unwrap_or_default();
+    let here = [PathBuf::from(".")];
     let for_programs = !matches!(format, Format::Human | Format::Short);
-    let files = match sources(&check.files) {
+    if check.watch {
+        return crate::watch::run(if check.files.is_empty() { &here } else { &check.files });
+    }
+    let named = match roots(check) {
+        Ok(files) => files,
+        Err(status) => return status,
+    };
+    let files = match sources(&named) {
         Ok(files) => files,
         Err(why) => {
             say!("ravel: {why}");
@@ -42,21 +53,38 @@ pub fn run(check: &Check) -> i32 {
             say!("ravel: --emit shows one file");
             return 2;
         };
+        if let Err(status) = enter(&mut template.options, file, check.source.network) {
+            return status;
+        }
         return emit(template, &check.source, file, stage);
     }
     let mut failed = false;
     let mut done = Vec::new();
+    let mut projects = Projects::default();
     for file in &files {
+        let mut options = template.options.clone();
+        let place = if file == Path::new(STANDARD_INPUT) { Path::new(".") } else { file };
+        match projects.of(place, access(check.source.network)) {
+            Ok(Some(project)) => {
+                project.apply(&mut options, (place == file).then_some(file));
+                note_files(project.files.iter().map(PathBuf::as_path));
+            }
+            Ok(None) => {}
+            Err(broken) => {
+                done.push(broken.compilation(options));
+                continue;
+            }
+        }
         if !can_explain(&check.source, &template, file) {
             return 1;
         }
         let looked = if check.fix {
-            fix(&template.options, file, check.unsafe_too).map(|fixed| {
+            fix(&options, file, check.unsafe_too).map(|fixed| {
                 failed |= if check.diff { !show_diff(&fixed) } else { !write(&fixed) };
                 fixed.compilation
             })
         } else {
-            let mut one = Compilation::new(template.options.clone());
+            let mut one = Compilation::new(options);
             one.explanation.clone_from(&template.explanation);
             match one.check(file) {
                 Ok(()) => {
@@ -75,6 +103,7 @@ pub fn run(check: &Check) -> i32 {
             }
         }
     }
+    done.iter().for_each(note);
     let errors = show(&done, format);
     if let (Some(n @ 1..), false) = (errors, for_programs) {
         say!("ravel: {n} error{}", if n == 1 { "" } else { "s" });
@@ -106,6 +135,14 @@ fn show(done: &[Compilation], format: Format) -> Option<usize> {
     }
 }
 
+/// What is to be checked: the roots of the package where nothing is named.
+fn roots(check: &Check) -> Result<Vec<PathBuf>, i32> {
+    if check.files.is_empty() {
+        return project::roots(Path::new("."), check.source.network).map(|(_, roots)| roots);
+    }
+    Ok(check.files.clone())
+}
+
 /// The files that are meant: of folders all that end in .sac, by name.
 fn sources(given: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
@@ -132,7 +169,7 @@ fn below(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let path = entry.path();
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
         // A link to a folder may lead back to where it lies.
-        if entry.file_type()?.is_dir() && !is_hidden {
+        if entry.file_type()?.is_dir() && !is_hidden && !path.join(MARK).is_file() {
             below(&path, files)?;
         } else if path.extension().is_some_and(|extension| extension == "sac") && path.is_file() {
             files.push(path);

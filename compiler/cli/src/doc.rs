@@ -1,9 +1,9 @@
 //! `ravel doc`: reference pages.
 
-use crate::args::Doc;
-use ravel_driver::doc::{Module, Refused, examples, index, library, module, page};
-use ravel_runtime::outputs;
-use std::path::{Path, PathBuf};
+use crate::args::{Doc, PageFormat};
+use crate::doc_folder;
+use ravel_driver::doc::{Module, Refused, examples, index, library, module, page, search, site};
+use std::path::Path;
 
 /// Makes the pages; the exit status.
 pub fn run(doc: &Doc) -> i32 {
@@ -30,14 +30,64 @@ pub fn run(doc: &Doc) -> i32 {
         };
     }
     let known = if doc.modules.is_empty() { &library } else { &wanted };
+    if let Some(text) = &doc.search {
+        return find(known, text);
+    }
     let Some(folder) = &doc.output else {
+        if doc.format == PageFormat::Html {
+            say!("ravel: --format html makes several files: name a folder for them with --out");
+            return 2;
+        }
         let text: String = all.iter().map(|module| page(module, known)).collect::<Vec<_>>().join("\n");
         return i32::from(!crate::print(&text));
     };
-    let mut pages: Vec<(PathBuf, String)> =
-        all.iter().map(|module| (folder.join(format!("{}.md", module.name)), page(module, known))).collect();
-    pages.push((folder.join("index.md"), index(known)));
-    if doc.check { check(folder, &pages) } else { write(folder, &pages) }
+    let mut names: Vec<&str> = known.iter().map(|module| module.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|two| two[0] == two[1]) {
+        say!("ravel: there are two modules {}: their pages would have one name", twice[0]);
+        return 1;
+    }
+    let pages = match doc.format {
+        PageFormat::Html => site(known),
+        PageFormat::Markdown => {
+            let mut pages: Vec<(String, String)> =
+                known.iter().map(|module| (format!("{}.md", module.name), page(module, known))).collect();
+            pages.push(("index.md".to_string(), index(known)));
+            pages
+        }
+    };
+    if doc.check { doc_folder::check(folder, &pages) } else { doc_folder::write(folder, pages) }
+}
+
+/// As many as fit on a screen.
+const MOST_HITS: usize = 15;
+
+/// Prints what fits a name or a shape.
+fn find(modules: &[Module], text: &str) -> i32 {
+    let hits = match search(modules, text) {
+        Ok(hits) => hits,
+        Err(why) => {
+            say!("ravel: {why}");
+            return 2;
+        }
+    };
+    if hits.is_empty() {
+        say!("ravel: nothing fits `{text}`");
+        return 1;
+    }
+    let mut out = String::new();
+    for hit in hits.iter().take(MOST_HITS) {
+        let shown = if hit.drawn.is_empty() { &hit.head } else { &hit.drawn };
+        let native = if hit.native { ", native" } else { "" };
+        out.push_str(&format!("{shown}    ({}{native})\n", hit.module));
+        if !hit.about.is_empty() {
+            out.push_str(&format!("    {}\n", hit.about));
+        }
+    }
+    if hits.len() > MOST_HITS {
+        out.push_str(&format!("... and {} more that fit less well\n", hits.len() - MOST_HITS));
+    }
+    i32::from(!crate::print(&out))
 }
 
 /// The library, and the modules that were asked for.
@@ -53,41 +103,4 @@ fn wanted(doc: &Doc) -> Result<Found, Refused> {
         }
     }
     Ok((library, wanted))
-}
-
-fn write(folder: &Path, pages: &[(PathBuf, String)]) -> i32 {
-    if let Err(error) = std::fs::create_dir_all(folder) {
-        say!("ravel: cannot make {}: {error}", folder.display());
-        return 1;
-    }
-    for (path, text) in pages {
-        if let Err(error) = outputs::write(path, text.as_bytes()) {
-            say!("ravel: {error}");
-            return 1;
-        }
-    }
-    0
-}
-
-/// Whether the folder holds these pages and no others.
-fn check(folder: &Path, pages: &[(PathBuf, String)]) -> i32 {
-    let mut stale: Vec<String> = Vec::new();
-    for (path, text) in pages {
-        if std::fs::read_to_string(path).ok().as_ref() != Some(text) {
-            stale.push(path.display().to_string());
-        }
-    }
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|end| end == "md") && pages.iter().all(|(page, _)| *page != path) {
-            stale.push(format!("{} (there is no such module)", path.display()));
-        }
-    }
-    for path in &stale {
-        say!("ravel: not up to date: {path}");
-    }
-    if !stale.is_empty() {
-        say!("ravel: `ravel doc -o {}` makes them anew", folder.display());
-    }
-    i32::from(!stale.is_empty())
 }

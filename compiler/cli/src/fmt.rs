@@ -4,6 +4,7 @@
 
 use crate::args::Fmt;
 use crate::rewrite::rewrite;
+use ravel_driver::project::vendor::MARK;
 use ravel_format::{Formatted, format, unified};
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,7 +61,7 @@ fn find(folder: &Path, files: &mut BTreeSet<PathBuf>, depth: usize) -> bool {
         match kind {
             Ok((path, kind)) if kind.is_dir() => {
                 let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-                if !hidden && depth > 0 {
+                if !hidden && depth > 0 && !path.join(MARK).is_file() {
                     well &= find(&path, files, depth - 1);
                 }
             }

@@ -10,19 +10,29 @@ macro_rules! say {
 }
 
 mod args;
+mod args_bench;
+mod args_test;
 mod backends;
+mod bench;
 mod check;
 mod devices;
 mod doc;
+mod doc_folder;
 mod doctor;
 mod explain;
 mod fmt;
 mod manual;
+mod new;
+mod profile;
+mod project;
 mod repl;
 mod rewrite;
+mod session;
 mod table;
+mod test;
 mod tune;
 mod warnings;
+mod watch;
 
 use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::{CommandFactory, FromArgMatches};
@@ -50,6 +60,7 @@ fn main() -> ExitCode {
         }
     }
     ravel_runtime::signals::watch();
+    watch::begin();
     let parsed = Cli::command().long_version(doctor::version()).try_get_matches();
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
@@ -82,13 +93,18 @@ fn obey(cli: Cli) -> i32 {
         Command::Check(check) => check::run(&check),
         Command::Explain(explain) => explain::run(&explain),
         Command::Run(run) => run_program(run),
-        Command::Build(build) => run_build(&build),
+        Command::Build(build) => run_build(build),
+        Command::New(new) => new::run(&new),
+        Command::Fetch(fetch) => project::fetch(&fetch),
+        Command::Vendor(vendor) => project::vendor(&vendor),
         Command::Tune(tune) => tune::run(&tune),
         Command::Backends => backends::list(),
         Command::Devices => devices::list(),
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
         Command::Fmt(fmt) => fmt::run(&fmt),
+        Command::Bench(bench) => bench::run(&bench),
+        Command::Test(test) => test::run(&test),
         Command::Lsp(lsp) => {
             let served = ravel_lsp::serve(options(&lsp.include, &lsp.define, &[], false, true));
             if let Err(why) = &served {
@@ -100,6 +116,7 @@ fn obey(cli: Cli) -> i32 {
         Command::Man(man) => manual::pages(&man.folder),
         Command::Doctor => doctor::run(),
         Command::Repl(repl) => run_repl(&repl),
+        Command::Session(_) => session(options(&[], &[], &[], false, true)).map_or_else(|status| status, session::run),
     }
 }
 
@@ -269,8 +286,24 @@ fn program_file(compilation: &mut Compilation, file: &Path) -> Result<PathBuf, i
     Ok(path)
 }
 
-fn run_program(run: Run) -> i32 {
+fn run_program(mut run: Run) -> i32 {
+    let network = run.source.network;
+    if run.watch {
+        let start = if run.program.is_empty() { Path::new(".") } else { run.file() };
+        return watch::run(&[start.to_path_buf()]);
+    }
     let mut compilation = compilation(&run.source, run.unchecked);
+    if run.program.is_empty() || run.file().is_dir() {
+        let folder = if run.program.is_empty() { Path::new(".") } else { run.file() };
+        match project::root(folder, network) {
+            Ok((_, root)) if run.program.is_empty() => run.program.push(root.into()),
+            Ok((_, root)) => run.program[0] = root.into(),
+            Err(status) => return status,
+        }
+    }
+    if let Err(status) = project::enter(&mut compilation.options, run.file(), network) {
+        return status;
+    }
     choose_backend(&mut compilation.options, &run.code);
     match warnings::levels(Levels::of_run(), &run.warnings) {
         Ok(levels) => compilation.options.lints = levels,
@@ -290,7 +323,14 @@ fn run_program(run: Run) -> i32 {
     if !can_explain(&run.source, &compilation, run.file()) {
         return 1;
     }
-    let program = match compilation.program(&file) {
+    if let Some(wish) = &run.profile
+        && let Err(status) = profile::prepare(&mut compilation, &file, wish.as_deref())
+    {
+        return status;
+    }
+    let program = compilation.program(&file);
+    watch::note(&compilation);
+    let program = match program {
         Ok(program) => program,
         Err(failure) => {
             report(&compilation, Some(&failure));
@@ -307,6 +347,9 @@ fn run_program(run: Run) -> i32 {
     if run.source.stats {
         ravel_runtime::stats::enable();
     }
+    if let Some(wish) = run.profile {
+        compilation.watch_profile(wish);
+    }
     let outcome = compilation.execute(&program, arguments);
     if run.source.stats {
         print_stats(&compilation);
@@ -321,8 +364,26 @@ fn run_program(run: Run) -> i32 {
     }
 }
 
-fn run_build(build: &Build) -> i32 {
+fn run_build(mut build: Build) -> i32 {
+    let network = build.source.network;
+    let folder = match &build.file {
+        None => Some(PathBuf::from(".")),
+        Some(path) => path.is_dir().then(|| path.clone()),
+    };
+    let file = match (&build.file, folder) {
+        (_, Some(folder)) => match project::root(&folder, network) {
+            Ok((project, root)) => {
+                build.output.get_or_insert_with(|| PathBuf::from(&project.manifest.name));
+                root
+            }
+            Err(status) => return status,
+        },
+        (file, None) => file.clone().unwrap_or_default(),
+    };
     let mut compilation = compilation(&build.source, build.unchecked);
+    if let Err(status) = project::enter(&mut compilation.options, &file, network) {
+        return status;
+    }
     choose_backend(&mut compilation.options, &build.code);
     match warnings::levels(Levels::of_run(), &build.warnings) {
         Ok(levels) => compilation.options.lints = levels,
@@ -333,19 +394,20 @@ fn run_build(build: &Build) -> i32 {
         return 2;
     }
     if let Some(stage) = &build.emit {
-        return emit(compilation, &build.source, &build.file, stage);
+        return emit(compilation, &build.source, &file, stage);
     }
     let output = match &build.output {
         Some(path) => path.clone(),
-        None => match build.file.file_stem() {
-            Some(stem) if build.file.extension().is_some() => PathBuf::from(stem),
+        None => match file.file_stem() {
+            Some(stem) if build.lib => PathBuf::from(format!("lib{}", stem.display())),
+            Some(stem) if file.extension().is_some() => PathBuf::from(stem),
             _ => {
                 say!("ravel: name the executable with -o");
                 return 2;
             }
         },
     };
-    if !can_explain(&build.source, &compilation, &build.file) {
+    if !can_explain(&build.source, &compilation, &file) {
         return 1;
     }
     if let Some(Some(path)) = &build.source.explain
@@ -355,11 +417,14 @@ fn run_build(build: &Build) -> i32 {
         return 1;
     }
     let linking = if build.no_cc { Linking::Attached } else { Linking::Automatic };
-    let built = compilation.build(&build.file, &output, linking);
+    let built = match build.lib {
+        true => compilation.build_library(&file, &output).map(|linked| linked.map(|()| None)),
+        false => compilation.build(&file, &output, linking),
+    };
     let failed = match built {
         Ok(linked) => {
             report(&compilation, None);
-            let explained = explain(&build.source, &compilation, &build.file);
+            let explained = explain(&build.source, &compilation, &file);
             match linked {
                 Ok(None) => !explained,
                 Ok(Some(why)) => {
@@ -407,6 +472,9 @@ fn run_opt(opt: &Opt) -> i32 {
     }
     let Some(file) = &opt.file else { return 2 };
     let mut compilation = compilation(&opt.source, false);
+    if let Err(status) = project::enter(&mut compilation.options, file, opt.source.network) {
+        return status;
+    }
     if !can_explain(&opt.source, &compilation, file) {
         return 1;
     }
@@ -434,6 +502,10 @@ fn run_repl(arguments: &Repl) -> i32 {
     let mut options =
         options(&arguments.include, &arguments.define, &arguments.undefine, arguments.unchecked, !arguments.no_check);
     options.edition = arguments.stdlib;
+    let network = args::Network { offline: false, locked: false };
+    if let Err(status) = project::enter(&mut options, Path::new("-"), network) {
+        return status;
+    }
     if let Some(threads) = arguments.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }

@@ -1,6 +1,6 @@
 //! This backend as the driver sees it.
 
-use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Listing, Session};
+use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Listing, Purpose, Session};
 use ravel_nest::ir::Module;
 
 use crate::{Jit, capabilities, emit_asm, emit_clif, emit_object};
@@ -29,8 +29,8 @@ impl Backend for Cranelift {
         Ok(Box::new(Jit::with_runtime()?))
     }
 
-    fn objects(&self, module: &Module, entry: &str) -> Result<Vec<Vec<u8>>, EmitError> {
-        Ok(vec![emit_object(module, Some(entry))?])
+    fn objects(&self, module: &Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, EmitError> {
+        Ok(vec![emit_object(module, purpose)?])
     }
 
     fn asm(&self, module: &Module) -> Result<String, EmitError> {

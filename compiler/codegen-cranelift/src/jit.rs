@@ -63,7 +63,7 @@ impl Jit {
         check(module)?;
         let prefix = format!("ravel.{}.", self.n_modules);
         self.n_modules += 1;
-        let plan = Plan::new(module, &self.target, &mut self.module, &prefix)?;
+        let plan = Plan::new(module, &self.target, &mut self.module, &prefix, None)?;
         // Cranelift's JIT panics on symbols it cannot find.
         if let Some(name) = plan.import_names().find(|name| find_symbol(&*self.lookup, name).is_none()) {
             return Err(EmitError::UnknownSymbol { name });

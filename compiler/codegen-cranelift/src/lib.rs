@@ -68,7 +68,7 @@ fn listing(module: &Module, listing: Listing) -> Result<String, EmitError> {
     let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names())
         .map_err(linker_error)?;
     let mut linker = ObjectModule::new(builder);
-    let plan = Plan::new(module, &target, &mut linker, "ravel.")?;
+    let plan = Plan::new(module, &target, &mut linker, "ravel.", None)?;
     plan.define_data(&mut linker, &mut HashSet::default())?;
     compile::list(&plan, listing)
 }

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId as LinkerFuncId, Linkage, Module as Linker};
 use cranelift_object::{ObjectBuilder, ObjectModule};
-use ravel_codegen::is_program;
+use ravel_codegen::{Purpose, is_program};
 use ravel_nest::ir::Module;
 use ravel_runtime::abi::symbols;
 use ravel_types::HashSet;
@@ -18,21 +18,24 @@ use crate::plan::{FUNCTIONS, Plan};
 use crate::target::{CodeModel, Target};
 use crate::{EmitError, check, linker_error};
 
-/// Compiles a module to an object file. If `entry` names a function of type `() -> i32`, the object has a C `main(argc, argv)`
-/// that starts the runtime with it.
+/// Compiles a module to an object file for a program or a library.
 ///
 /// # Errors
 /// The module is not well formed, has no such entry, or exceeds a limit of Cranelift.
-pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, EmitError> {
+pub fn emit_object(module: &Module, purpose: Purpose<'_>) -> Result<Vec<u8>, EmitError> {
     check(module)?;
     let target = Target::host(CodeModel::Object)?;
     let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names())
         .map_err(linker_error)?;
     let mut linker = ObjectModule::new(builder);
-    let plan = Plan::new(module, &target, &mut linker, "ravel.")?;
+    let exported = match purpose {
+        Purpose::Library { prefix } => Some(prefix),
+        Purpose::Program { .. } | Purpose::Nothing => None,
+    };
+    let plan = Plan::new(module, &target, &mut linker, "ravel.", exported)?;
     plan.define_data(&mut linker, &mut HashSet::default())?;
     define_functions(&plan, &mut linker)?;
-    if let Some(entry) = entry {
+    if let Purpose::Program { entry } = purpose {
         let func = module.find(entry).filter(|&func| is_program(&module.funcs[func]));
         let func = func.ok_or_else(|| EmitError::NoEntry { name: entry.to_string() })?;
         define_main(&plan, &mut linker, plan.funcs[func])?;

@@ -148,12 +148,14 @@ struct Needs<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Declares everything to the linker. `prefix` keeps the names of one module apart from those of others.
+    /// Declares everything to the linker. `prefix` keeps the names of one module apart from those of others; with `exported` the host
+    /// entries have symbols of that prefix.
     pub fn new(
         module: &'a Module,
         target: &'a Target,
         linker: &mut dyn Linker,
         prefix: &str,
+        exported: Option<&str>,
     ) -> Result<Plan<'a>, EmitError> {
         let call_conv = target.keep.default_call_conv();
         let mut plan = Plan {
@@ -194,12 +196,18 @@ impl<'a> Plan<'a> {
             plan.funcs.push(id);
         }
         for (id, func) in &module.funcs {
-            plan.func(linker, (id, func), prefix)?;
+            plan.func(linker, (id, func), prefix, exported)?;
         }
         Ok(plan)
     }
 
-    fn func(&mut self, linker: &mut dyn Linker, (id, func): (FuncId, &'a Func), prefix: &str) -> Result<(), EmitError> {
+    fn func(
+        &mut self,
+        linker: &mut dyn Linker,
+        (id, func): (FuncId, &'a Func),
+        prefix: &str,
+        exported: Option<&str>,
+    ) -> Result<(), EmitError> {
         let mut constants = Constants::new();
         let mut needs = Needs::default();
         walk(&func.body, func, &mut constants, &mut needs);
@@ -234,7 +242,11 @@ impl<'a> Plan<'a> {
             }
             let mut sig = ir::Signature::new(self.call_conv);
             sig.params = vec![AbiParam::new(types::I64); 2];
-            let trampoline = linker.declare_anonymous_function(&sig).map_err(linker_error)?.as_u32();
+            let trampoline = match exported {
+                Some(start) => linker.declare_function(&format!("{start}{}", func.name), Linkage::Export, &sig),
+                None => linker.declare_anonymous_function(&sig),
+            };
+            let trampoline = trampoline.map_err(linker_error)?.as_u32();
             self.signatures.insert(trampoline, sig);
             self.trampolines.push((id, trampoline));
         }

@@ -1,6 +1,6 @@
 //! This backend as the driver sees it.
 
-use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Listing, Session};
+use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Listing, Purpose, Session};
 use ravel_nest::ir::Module;
 
 use crate::{Jit, capabilities, emit_asm, emit_llvm, emit_objects};
@@ -29,8 +29,8 @@ impl Backend for Llvm {
         Ok(Box::new(Jit::with_runtime()?))
     }
 
-    fn objects(&self, module: &Module, entry: &str) -> Result<Vec<Vec<u8>>, EmitError> {
-        emit_objects(module, Some(entry))
+    fn objects(&self, module: &Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, EmitError> {
+        emit_objects(module, purpose)
     }
 
     fn asm(&self, module: &Module) -> Result<String, EmitError> {

@@ -27,6 +27,8 @@ const ADDRESS_BYTES: usize = 8;
 pub(crate) enum Exports<'a> {
     /// Nothing: a listing, or an object with a `main`.
     None,
+    /// The host entries of entry functions, by symbols of this prefix: a library.
+    Library(&'a str),
     /// Entries, their trampolines and globals: one of several modules in this process. The function says whether an earlier one
     /// defines the global of this name.
     Session(&'a (dyn Fn(&str) -> bool + Sync)),
@@ -96,10 +98,14 @@ pub(crate) fn translate<'c>(
             if func.param_types().chain(func.results.iter().copied()).any(Ty::is_vector) {
                 return Err(EmitError::VectorEntry { func: func.name.clone() });
             }
-            if matches!(exports, Exports::Session(_)) {
+            let symbol = match exports {
+                Exports::None => None,
+                Exports::Library(start) => Some(format!("{start}{}", func.name)),
+                Exports::Session(_) => Some(trampoline_symbol(&format!("{prefix}{}", func.name))),
+            };
+            if let Some(name) = symbol {
                 let ptr = Param::from(Ty::PTR);
                 let ty = c_type(context, &Signature { params: vec![ptr, ptr], result: None });
-                let name = trampoline_symbol(&format!("{prefix}{}", func.name));
                 let trampoline = declared.function(&name, ty, Linkage::External);
                 Translator::new(&declared, func, trampoline).trampoline(declared.funcs[id]).map_err(problem)?;
             }
@@ -151,7 +157,7 @@ fn declare<'a, 'c>(
         let variable = declared.llvm.add_global(ty, None, &global_symbol(&global.name));
         variable.set_alignment(16);
         let defined_before = match exports {
-            Exports::None => {
+            Exports::None | Exports::Library(_) => {
                 keep_inside(variable, exports, part);
                 false
             }
@@ -177,7 +183,7 @@ fn declare<'a, 'c>(
 fn keep_inside(value: GlobalValue<'_>, exports: Exports<'_>, part: Part<'_>) {
     match exports {
         _ if part.is_whole() => value.set_linkage(Linkage::Internal),
-        Exports::None => value.set_visibility(GlobalVisibility::Hidden),
+        Exports::None | Exports::Library(_) => value.set_visibility(GlobalVisibility::Hidden),
         // In one process objects may be far from each other, and what is hidden is expected to be near.
         Exports::Session(_) => {}
     }

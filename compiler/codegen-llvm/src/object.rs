@@ -4,7 +4,7 @@ use inkwell::context::Context;
 use inkwell::module::Linkage;
 use inkwell::targets::FileType;
 use inkwell::values::ValueKind;
-use ravel_codegen::is_program;
+use ravel_codegen::{Purpose, is_program};
 use ravel_nest::ir::{Module, Param, Signature, Ty};
 use ravel_runtime::abi::symbols;
 
@@ -18,30 +18,35 @@ use crate::{EmitError, check};
 /// Keeps our symbols apart from those of the runtime.
 const PREFIX: &str = "ravel.";
 
-/// Compiles a module to an object file. If `entry` names a function of type `() -> i32`, the object has a C `main(argc, argv)`
-/// that starts the runtime with it.
+/// Compiles a module to an object file for a program or a library.
 ///
 /// # Errors
 /// The module is not well formed, has no such entry, or LLVM refuses it.
-pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, EmitError> {
-    Ok(emit_parts(module, entry, &Parts::one())?.concat())
+pub fn emit_object(module: &Module, purpose: Purpose<'_>) -> Result<Vec<u8>, EmitError> {
+    Ok(emit_parts(module, purpose, &Parts::one())?.concat())
 }
 
 /// As [`emit_object`], to several object files where that is faster; they belong together.
 ///
 /// # Errors
 /// As [`emit_object`].
-pub fn emit_objects(module: &Module, entry: Option<&str>) -> Result<Vec<Vec<u8>>, EmitError> {
-    emit_parts(module, entry, &Parts::for_this_machine(module))
+pub fn emit_objects(module: &Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, EmitError> {
+    emit_parts(module, purpose, &Parts::for_this_machine(module))
 }
 
-fn emit_parts(module: &Module, entry: Option<&str>, parts: &Parts) -> Result<Vec<Vec<u8>>, EmitError> {
+fn emit_parts(module: &Module, purpose: Purpose<'_>, parts: &Parts) -> Result<Vec<Vec<u8>>, EmitError> {
     check(module)?;
+    let exports = match purpose {
+        Purpose::Library { prefix } => Exports::Library(prefix),
+        Purpose::Program { .. } | Purpose::Nothing => Exports::None,
+    };
     parts.each(|part| {
         let target = Target::host()?;
         let context = Context::create();
-        let llvm = translate(module, &context, &target, PREFIX, Exports::None, part)?;
-        if let Some(entry) = entry.filter(|_| part.has_data()) {
+        let llvm = translate(module, &context, &target, PREFIX, exports, part)?;
+        if let Purpose::Program { entry } = purpose
+            && part.has_data()
+        {
             let no_entry = || EmitError::NoEntry { name: entry.to_string() };
             let func = module.find(entry).filter(|&func| is_program(&module.funcs[func])).ok_or_else(no_entry)?;
             let name = format!("{PREFIX}{}", module.funcs[func].name);

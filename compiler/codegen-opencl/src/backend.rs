@@ -1,6 +1,6 @@
 //! This backend as the driver sees it: kernels, and another backend's code for the host.
 
-use ravel_codegen::{Backend, Capabilities, Device, EmitError, Listing, Session};
+use ravel_codegen::{Backend, Capabilities, Device, EmitError, Listing, Purpose, Session};
 use ravel_nest::ir::Module;
 
 use crate::{ask_for_device, split};
@@ -32,8 +32,8 @@ impl Backend for Opencl {
         self.host.session()
     }
 
-    fn objects(&self, module: &Module, entry: &str) -> Result<Vec<Vec<u8>>, EmitError> {
-        self.host.objects(module, entry)
+    fn objects(&self, module: &Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, EmitError> {
+        self.host.objects(module, purpose)
     }
 
     fn asm(&self, module: &Module) -> Result<String, EmitError> {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::backend::{EmitError, Jit, emit_object};
+use ravel_codegen::Purpose;
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{Access, BinOp, Data, IntCmp, Module, ReduceOp, Reloc, Sharing, Signature, Ty, Value, Visibility};
 use ravel_nest::ir::{Op, Prim};
@@ -390,9 +391,12 @@ fn objects_link_with_cc_and_run() {
     let status = b.load(Ty::I32, place, 0, Access::ALIGNED);
     b.ret(&[status]);
     module.add(b.finish());
-    assert_eq!(emit_object(&module, Some("other")), Err(EmitError::NoEntry { name: "other".to_string() }));
+    assert_eq!(
+        emit_object(&module, Purpose::Program { entry: "other" }),
+        Err(EmitError::NoEntry { name: "other".to_string() })
+    );
 
-    let object = emit_object(&module, Some("main")).expect("the module is valid");
+    let object = emit_object(&module, Purpose::Program { entry: "main" }).expect("the module is valid");
     let folder = std::env::temp_dir().join(format!("ravel-object-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
     let path = |name: &str| folder.join(name);

@@ -27,11 +27,11 @@ pub trait Backend: Sync {
     /// The host is not supported.
     fn session(&self) -> Result<Box<dyn Session>, EmitError>;
 
-    /// Compiles to object files that belong together. The C `main` in them runs the function `entry`, of type `() -> i32`.
+    /// Compiles to object files that belong together.
     ///
     /// # Errors
     /// The module is not well formed or has no such entry, or the code generator refuses it.
-    fn objects(&self, module: &Module, entry: &str) -> Result<Vec<Vec<u8>>, EmitError>;
+    fn objects(&self, module: &Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, EmitError>;
 
     /// The machine instructions as text.
     ///
@@ -46,6 +46,18 @@ pub trait Backend: Sync {
     fn device(&self) -> Option<&dyn Device> {
         None
     }
+}
+
+/// What object files are for.
+#[derive(Clone, Copy)]
+pub enum Purpose<'a> {
+    /// A program: the C `main` in them runs this function, of type `() -> i32`.
+    Program { entry: &'a str },
+    /// A library: each entry function can be called by the symbol of this prefix and its name, an `extern "C" fn(*const u64, *mut u64)` that reads
+    /// arguments and writes results as words.
+    Library { prefix: &'a str },
+    /// To be looked at.
+    Nothing,
 }
 
 /// Modules compiled one after another into this process. Globals of one name are one variable. The code stays in memory until the process ends.

@@ -52,6 +52,7 @@ impl Body<'_, '_> {
             }
             return Counted::plain(make::error(call.span), results);
         };
+        self.core.note_call(self.module, &call.callee, call.span, callee.set);
         if wanted == Wanted::Effect && callee.results > 0 && !self.core.options.at_prompt {
             let diagnostic = report::ignored_result(&call.callee.name, callee.results, call.span, &call.args);
             self.core.reports.push(diagnostic);

@@ -2,6 +2,7 @@
 //! rearrangement of the plain comprehension's axes.
 
 use crate::diagnostics as report;
+use crate::facts::OpenBound;
 use crate::infer::{self, Axis, Source};
 use crate::ir::{Bound, Expr, ExprKind, LocalId, Part, Stmt, Target, With, WithOp};
 use crate::make;
@@ -250,6 +251,7 @@ impl Body<'_, '_> {
             }
             sources.push(found);
         }
+        self.note_bound(partition, &sources, vector);
         let mut shapes: Vec<(&ast::Expr, Expr)> = Vec::new();
         let mut bounds = Vec::new();
         for found in &sources {
@@ -267,6 +269,32 @@ impl Body<'_, '_> {
         match vector {
             true => bounds.pop(),
             false => Some(make::vector(bounds, span)),
+        }
+    }
+
+    /// Notes what stands for a bound that is not written, for those who read the program.
+    fn note_bound(&mut self, partition: &TensorPartition, sources: &[Vec<Source<'_>>], vector: bool) {
+        let has_more = partition.lower.is_some() || partition.step.is_some() || partition.width.is_some();
+        if has_more || !self.core.notes(self.module) {
+            return;
+        }
+        let of_source = |source: &Source<'_>| {
+            let array = self.core.map.snippet(source.array.span);
+            match source.axis {
+                Axis::All => format!("shape({array})"),
+                Axis::FromFirst(axis) => format!("shape({array})[{axis}]"),
+                Axis::FromEnd(n) => format!("take([-{n}], shape({array}))[0]"),
+            }
+        };
+        let axes = sources.iter().map(|found| {
+            let mut texts = found.iter().map(of_source);
+            let first = texts.next().unwrap_or_default();
+            texts.fold(first, |all, text| format!("min({all}, {text})"))
+        });
+        let axes: Vec<String> = axes.collect();
+        let text = if vector { axes.join(", ") } else { format!("[{}]", axes.join(", ")) };
+        if let Some(facts) = &mut self.core.facts {
+            facts.bounds.push(OpenBound { partition: partition.span, index: partition.index.span, text });
         }
     }
 

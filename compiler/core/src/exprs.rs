@@ -95,7 +95,12 @@ impl Body<'_, '_> {
     /// A call of `name` by syntax: an operator, a selection.
     pub(crate) fn apply(&mut self, name: &QName, args: Vec<Expr>, syntax: Syntax, span: Span) -> Expr {
         match self.core.callee(self.module, name, args.len(), Wanted::Count(1), syntax) {
-            Some(callee) => make::expr(ExprKind::Call { set: callee.set, args }, span),
+            Some(callee) => {
+                if syntax == Syntax::Call {
+                    self.core.note_call(self.module, name, span, callee.set);
+                }
+                make::expr(ExprKind::Call { set: callee.set, args }, span)
+            }
             None => make::error(span),
         }
     }

@@ -3,6 +3,7 @@
 use crate::Core;
 use crate::comprehension::flat_assign;
 use crate::diagnostics as report;
+use crate::facts::{DefKind, Slot};
 use crate::interface::DefId;
 use crate::ir::{self, Cond, Expr, ExprKind, FunBody, FunId, LocalId, Stmt, Target};
 use crate::modules::ModId;
@@ -19,6 +20,8 @@ pub(crate) struct Head {
     pub visible: Vec<(Text, LocalId)>,
     /// Names that only result types have.
     pub result_only: Vec<(Text, LocalId)>,
+    /// Where names of patterns stand, if somebody asks.
+    pub mentions: Option<Vec<(Span, LocalId)>>,
 }
 
 /// A function whose body has still to be lowered.
@@ -36,10 +39,14 @@ impl Head {
             return None;
         }
         let known = self.visible.iter().chain(&self.result_only).find(|(text, _)| *text == name.name);
-        if let Some((_, slot)) = known {
-            return Some(*slot);
+        let known = known.map(|(_, slot)| *slot);
+        let slot = known.unwrap_or_else(|| self.slot(name));
+        if let Some(mentions) = &mut self.mentions {
+            mentions.push((name.span, slot));
         }
-        let slot = self.slot(name);
+        if known.is_some() {
+            return known;
+        }
         let names = if result { &mut self.result_only } else { &mut self.visible };
         names.push((name.name.clone(), slot));
         Some(slot)
@@ -76,7 +83,7 @@ impl Core<'_> {
         id
     }
 
-    fn head(&mut self, module: ModId, function: &ast::Function) -> Option<Head> {
+    pub(crate) fn head(&mut self, module: ModId, function: &ast::Function) -> Option<Head> {
         let mut head = Head {
             fun: ir::Fun {
                 name: function.name.name.to_string(),
@@ -97,6 +104,7 @@ impl Core<'_> {
             },
             visible: Vec::new(),
             result_only: Vec::new(),
+            mentions: self.notes(module).then(Vec::new),
         };
         // All parameters first: a pattern may mention a later one.
         for param in &function.params {
@@ -118,12 +126,28 @@ impl Core<'_> {
         for result in &function.results {
             results.push(self.type_pat(module, result, &mut Place::Result(&mut head)));
         }
+        self.note_head(module, function, &head);
         self.check_references(module, function, &params);
         self.directives(function, &mut head.fun);
         // After all types were looked at, so that every error in them is reported.
         head.fun.params = params.into_iter().collect::<Option<_>>()?;
         head.fun.results = results.into_iter().collect::<Option<_>>()?;
         Some(head)
+    }
+
+    /// Notes parameters and names of patterns, for those who read the program.
+    fn note_head(&mut self, module: ModId, function: &ast::Function, head: &Head) {
+        let Some(mentions) = &head.mentions else { return };
+        for param in &function.params {
+            let (name, first) = (&param.name.name, param.name.span);
+            let slot = Slot { kind: DefKind::Parameter, name, first, declared: Some(param.ty.span) };
+            self.note_slot(module, first, &slot, true);
+        }
+        for (at, slot) in mentions {
+            let local = &head.fun.locals[slot.index()];
+            let slot = Slot { kind: DefKind::Extent, name: &local.name, first: local.span, declared: None };
+            self.note_slot(module, *at, &slot, false);
+        }
     }
 
     /// What the pragmas behind a function say about it.
@@ -264,6 +288,7 @@ impl Core<'_> {
         let mut block = lowering.stmts(&body.stmts);
         let mut returns = lowering.returned(function, body, results, &refs, &mut block);
         returns.extend(refs.into_iter().map(|slot| Expr { kind: ExprKind::Local(slot), span: function.name.span }));
+        lowering.note_declared(body);
         let locals = std::mem::take(&mut lowering.locals);
         (FunBody::Sac { block, returns }, locals)
     }
@@ -310,6 +335,50 @@ impl Core<'_> {
                 self.check_specialize(root, function);
             }
         }
+        if self.options.library {
+            self.exports_to_c(root);
+        }
+    }
+
+    /// What a library offers to C: functions of known ranks that others may use, and what is asked for by `specialize`.
+    fn exports_to_c(&mut self, root: ModId) {
+        let module = self.module(root);
+        let file = module.file.clone();
+        let is_program = matches!(file.header, ast::Header::Program);
+        let offered: HashSet<Text> =
+            [&module.exported, &module.provided].iter().flat_map(|t| t.names().cloned()).collect();
+        for definition in &file.definitions {
+            let Definition::Function(function) = definition else { continue };
+            let requested = function.attributes.specialize;
+            let name = &function.name;
+            let is_own =
+                function.body.is_some() && &*name.name != "main" && (is_program || offered.contains(&name.name));
+            if !requested && !is_own {
+                continue;
+            }
+            let Some(head) = self.head(root, function) else { continue };
+            let known =
+                head.fun.families.is_empty() && head.fun.params.iter().all(|p| fixed_rank(&p.ty.dims) && !p.by_ref);
+            if !requested && !known {
+                continue;
+            }
+            let meant = ast::QName { module: None, name: name.name.clone(), span: name.span };
+            let meanings = self.meanings(root, &meant, crate::lookup::Kind::Function).unwrap_or_default();
+            let members: Vec<FunId> = meanings.into_iter().filter_map(|def| self.function(def)).collect();
+            if members.is_empty() {
+                continue;
+            }
+            let set = self.intern_set(&name.name, members);
+            let local = |param: &ir::Param| Expr { kind: ExprKind::Local(param.local), span: name.span };
+            let args = head.fun.params.iter().map(local).collect();
+            let call = Expr { kind: ExprKind::Call { set, args }, span: name.span };
+            let fun = FunId(self.program.funs.len() as u32);
+            let body = FunBody::Sac { block: Vec::new(), returns: vec![call] };
+            self.head_slots.push(head.fun.locals.len());
+            self.foreign.push(false);
+            self.program.funs.push(ir::Fun { body, inline: false, noinline: false, span: name.span, ..head.fun });
+            self.program.exports.push(ir::Export { fun, requested });
+        }
     }
 
     /// `int main()` around a `main` that gives a bool: true is the exit status 1.
@@ -333,6 +402,7 @@ impl Core<'_> {
     fn check_specialize(&mut self, module: ModId, function: &ast::Function) {
         let name = ast::QName { module: None, name: function.name.name.clone(), span: function.name.span };
         let found = self.meanings(module, &name, crate::lookup::Kind::Function).unwrap_or_default();
+        self.note_defs(module, name.span, &name.name, &found);
         let fits = found.iter().any(|def| {
             let (file, index) = self.item(*def);
             match file.definitions.get(index) {
@@ -371,6 +441,18 @@ impl Body<'_, '_> {
                 && let ExprKind::Local(slot) = self.read(&known)
             {
                 self.locals[slot.index()].declared = Some(ty.clone());
+            }
+        }
+    }
+
+    /// Notes where variables are declared, for those who read the program.
+    fn note_declared(&mut self, body: &ast::Body) {
+        if !self.core.notes(self.module) {
+            return;
+        }
+        for name in body.decls.iter().flat_map(|decl| &decl.names) {
+            if let Some(at) = self.locals.iter().position(|local| local.name == *name.name) {
+                self.note(LocalId(at as u32), DefKind::Variable, name.span, false);
             }
         }
     }

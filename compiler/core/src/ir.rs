@@ -67,6 +67,16 @@ pub struct Program {
     /// Functions of the root file that are of no family, of a program those whose parameters have known ranks: `check` elaborates
     /// them although nothing calls them.
     pub roots: Vec<FunId>,
+    /// Of a library: what C code is to call.
+    pub exports: Vec<Export>,
+}
+
+/// A function that C code is to call: a call of all that its name means, with declared parameter types.
+#[derive(Clone, Debug)]
+pub struct Export {
+    pub fun: FunId,
+    /// The file asks for it by `specialize`.
+    pub requested: bool,
 }
 
 /// An element type as the source names it.

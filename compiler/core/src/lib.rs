@@ -13,6 +13,7 @@ mod calls;
 mod comprehension;
 mod diagnostics;
 mod exprs;
+pub mod facts;
 mod flow;
 mod foreign;
 mod frontend;
@@ -38,6 +39,7 @@ mod types;
 mod visit;
 mod withloops;
 
+pub use facts::Facts;
 pub use foreign::ADAPTER;
 pub use kept::Kept;
 pub use loader::{Loader, ModulePlace, Options, RootSource};
@@ -59,15 +61,17 @@ use types::Known;
 /// Loads a root file and everything that it reaches.
 ///
 /// The program is complete if the diagnostics have no errors. A root without `main` is no error here. What earlier runs kept
-/// is used, and what this one reads is added, so `map` must have the lasting texts of these runs.
-pub fn load(
+/// is used, and what this one reads is added, so `map` must have the lasting texts of these runs. What names mean goes to `facts`.
+pub fn load<'a>(
     root: RootSource,
-    loader: &mut dyn Loader,
-    options: &Options,
-    map: &mut SourceMap,
-    kept: &mut Kept,
+    loader: &'a mut dyn Loader,
+    options: &'a Options,
+    map: &'a mut SourceMap,
+    kept: &'a mut Kept,
+    facts: Option<&'a mut Facts>,
 ) -> (ir::Program, Diagnostics) {
     let mut core = Core::new(loader, options, map, kept);
+    core.facts = facts;
     let module = core.load_root(&root);
     core.lower_root(module);
     core.lint();
@@ -139,6 +143,8 @@ struct Core<'a> {
     wrappers: HashMap<(FunId, Vec<usize>), FunId>,
     /// Pairs of functions with the same dispatch types that have been reported.
     compared: HashSet<(DefId, DefId)>,
+    /// What names mean, if somebody asks.
+    facts: Option<&'a mut Facts>,
 }
 
 impl<'a> Core<'a> {
@@ -169,6 +175,7 @@ impl<'a> Core<'a> {
             sets: HashMap::default(),
             wrappers: HashMap::default(),
             compared: HashSet::default(),
+            facts: None,
         }
     }
 }
@@ -184,6 +191,7 @@ impl Core<'_> {
             self.check_type(def);
         }
         self.lower_waiting();
+        self.note_files(root);
         self.order_globals();
     }
 

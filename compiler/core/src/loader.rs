@@ -60,6 +60,8 @@ pub struct RootSource {
 /// Settings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// Ask for the functions that a library offers to C.
+    pub library: bool,
     /// `-D` and `-U`, in order; applied to the root file and to user modules, never to the library.
     pub macros: Vec<MacroOption>,
     /// What is typed at a prompt may drop what functions give, and pass plain variables by reference.

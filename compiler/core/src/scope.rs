@@ -2,6 +2,7 @@
 
 use crate::Core;
 use crate::diagnostics as report;
+use crate::facts::{DefKind, Slot};
 use crate::flow::Flow;
 use crate::ir::{self, Expr, ExprKind, LocalId, Stmt, Target, TypePat};
 use crate::lookup::{Kind, Missing};
@@ -123,7 +124,19 @@ impl<'c, 'a> Body<'c, 'a> {
         {
             self.core.reports.push(report::local_object(&name.name, name.span));
         }
-        Target::Local(self.assign(&name.name, name.span))
+        let slot = self.assign(&name.name, name.span);
+        self.note(slot, DefKind::Variable, name.span, true);
+        Target::Local(slot)
+    }
+
+    /// Notes that a slot is mentioned, for those who read the program.
+    pub(crate) fn note(&mut self, slot: LocalId, kind: DefKind, at: Span, is_write: bool) {
+        if self.core.notes(self.module) {
+            let local = &self.locals[slot.index()];
+            let declared = local.declared.as_ref().map(|ty| ty.span);
+            let slot = Slot { kind, name: &local.name, first: local.span, declared };
+            self.core.note_slot(self.module, at, &slot, is_write);
+        }
     }
 
     /// The value of a variable or a global object.
@@ -132,10 +145,14 @@ impl<'c, 'a> Body<'c, 'a> {
             && let Some(slot) = self.find(&name.name)
         {
             self.read_slot(slot, &name.name, name.span);
+            self.note(slot, DefKind::Variable, name.span, false);
             return ExprKind::Local(slot);
         }
         match self.core.meaning(self.module, name, Kind::Object) {
-            Ok(object) => self.core.global(object).map_or(ExprKind::Error, ExprKind::Global),
+            Ok(object) => {
+                self.core.note_defs(self.module, name.span, &name.name, &[object]);
+                self.core.global(object).map_or(ExprKind::Error, ExprKind::Global)
+            }
             Err(missing) => {
                 self.report_unknown(name, missing);
                 ExprKind::Error
@@ -217,6 +234,7 @@ impl<'c, 'a> Body<'c, 'a> {
             scope.names.insert(name.clone(), slot);
         }
         self.flow.assign(slot);
+        self.note(slot, DefKind::Index, span, true);
         slot
     }
 

@@ -142,7 +142,7 @@ impl Body<'_, '_> {
                 counted.value = make::error(value.span);
             }
             if target.accesses.is_empty() {
-                places.push(self.target(&target.name));
+                places.push(self.stored(&target.name, span));
             } else {
                 let slot = self.temp("part", target.span);
                 places.push(Target::Local(slot));
@@ -208,8 +208,17 @@ impl Body<'_, '_> {
                 self.replaced(base, steps, new, target.span)
             }
         };
-        let place = self.target(&target.name);
+        let place = self.stored(&target.name, span);
         flat_assign(vec![place], value, span, out);
+    }
+
+    /// The place that a statement assigns.
+    fn stored(&mut self, name: &QName, stmt: Span) -> Target {
+        let place = self.target(name);
+        if let Target::Local(slot) = place {
+            self.core.note_store(self.module, name.span, stmt, slot);
+        }
+        place
     }
 
     fn replaced(&mut self, base: Expr, steps: &[Step], new: Expr, span: Span) -> Expr {

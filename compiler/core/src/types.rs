@@ -138,13 +138,18 @@ impl Core<'_> {
                     && let Some(members) = self.module(module).families.get(&name.name)
                 {
                     let members = members.clone();
+                    self.note_family(module, name);
                     return self.family(&name.name, members, span, place);
                 }
                 match self.meaning(module, name, Kind::Type) {
-                    Ok(def) => self.user_type(def).map(ElemTy::User),
+                    Ok(def) => {
+                        self.note_defs(module, name.span, &name.name, &[def]);
+                        self.user_type(def).map(ElemTy::User)
+                    }
                     // The parser takes records as types also without the word `struct`.
                     Err(missing) => match self.meaning(module, name, Kind::Struct) {
                         Ok(def) => {
+                            self.note_defs(module, name.span, &name.name, &[def]);
                             let id = self.record(def)?;
                             self.mention(id, span, place)
                         }
@@ -185,7 +190,10 @@ impl Core<'_> {
     /// The record that a name means.
     pub(crate) fn struct_type(&mut self, module: ModId, name: &QName) -> Option<StructId> {
         match self.meaning(module, name, Kind::Struct) {
-            Ok(def) => self.record(def),
+            Ok(def) => {
+                self.note_defs(module, name.span, &name.name, &[def]);
+                self.record(def)
+            }
             Err(missing) => {
                 self.report_missing(module, name, Kind::Struct, missing);
                 None

@@ -75,6 +75,7 @@ impl Body<'_, '_> {
         if !callee.returned.is_empty() {
             self.core.reports.push(report::reference_argument(&name.name, name.span));
         }
+        self.core.note_call(self.module, name, name.span, callee.set);
         Some(FoldFun { set: callee.set, args, span: name.span })
     }
 

@@ -1,6 +1,6 @@
 //! The table of codes: each kind of mistake has one, for good.
 //!
-//! The first two digits name the stage that finds it: `E01` syntax, `E02` names and definitions, `E03` types and shapes, `W04` what
+//! The first two digits name the stage that finds it: `E01` syntax, `E02` names and definitions, `E03` types and shapes, `E05` packages, `W04` what
 //! is allowed and probably not meant. Each has a page in `docs/errors`, which `ravel explain` prints.
 
 use std::fmt;
@@ -141,6 +141,12 @@ codes! {
     E0367 UnknownCells "nothing tells what the cells of a with-loop are"
     E0368 FoldTypesDiffer "a fold changes the type of its accumulator"
     E0370 IntWraps "a product or sum is too large for `int`"
+    E0501 BadManifest "a `ravel.toml` is wrong"
+    E0502 MissingPackage "a dependency cannot be had"
+    E0503 PackageCycle "packages need each other"
+    E0504 RevisionConflict "one package is wanted from two places"
+    E0505 ModuleInTwoPackages "two packages have a module of one name"
+    E0506 LockOutdated "the lock file does not fit the manifest"
     W0401 UnusedVariable "a variable is never used"
     W0402 UnusedImport "nothing that is loaded here is used"
     W0403 DeadAssignment "a value is never used"

@@ -3,7 +3,7 @@
 //! A new backend is a crate that implements [`ravel_codegen::Backend`], and a row of [`ROWS`]. The values of `--backend` and `--emit`, the help, the
 //! list that `ravel backends` prints and the ways that tests run come from here.
 
-use ravel_codegen::{Device, EmitError, Entry, Listing, Session};
+use ravel_codegen::{Device, EmitError, Entry, Listing, Purpose, Session};
 use ravel_codegen_cranelift::Cranelift;
 use ravel_codegen_opencl::Opencl;
 use ravel_nest::ir::Module;
@@ -157,8 +157,8 @@ impl Backend {
     }
 
     /// Compiles to object files, whose C `main` runs the function `entry`.
-    pub(crate) fn objects(self, module: &Module, entry: &str) -> Result<Vec<Vec<u8>>, EmitError> {
-        self.generator().objects(module, entry)
+    pub(crate) fn objects(self, module: &Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, EmitError> {
+        self.generator().objects(module, purpose)
     }
 
     /// The machine instructions as text.

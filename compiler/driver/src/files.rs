@@ -166,6 +166,12 @@ pub fn is_replaced(edition: Edition, file: &str, function: &str) -> bool {
     folder(name) != layer && left_out.is_some_and(|names| names.split(',').any(|other| other.trim() == function))
 }
 
+/// The text of a library file, by its name in diagnostics.
+pub fn library_text(name: &str) -> Option<&'static str> {
+    let name = name.strip_prefix(LIBRARY)?;
+    library::FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 /// Whether a file name of the source map denotes a library file.
 pub fn is_library(name: &str) -> bool {
     name.starts_with(LIBRARY)
@@ -218,8 +224,13 @@ fn search(folder: &Path, module: &str) -> Option<ModulePlace> {
     Some(ModulePlace { rival: found.next().map(shown), ..ModulePlace::of_user(first) })
 }
 
+/// The module or class that a text is the file of.
+pub(crate) fn module_of(text: &str) -> Option<&str> {
+    header(text)
+}
+
 /// The name in the header of a module or class. Only blanks, comments and directives may stand before it.
-fn header(text: &str) -> Option<&str> {
+pub(crate) fn header(text: &str) -> Option<&str> {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     loop {
         rest = match rest.get(..2) {

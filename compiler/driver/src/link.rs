@@ -85,7 +85,7 @@ pub fn runtime_library() -> Result<PathBuf, String> {
 }
 
 /// `RAVEL_RUNTIME`, or beside the running binary, or in the `deps` folder of a cargo build, or in an installed `lib/ravel`.
-fn find_runtime() -> Result<PathBuf, LinkError> {
+pub(crate) fn find_runtime() -> Result<PathBuf, LinkError> {
     if let Some(path) = std::env::var_os("RAVEL_RUNTIME").map(PathBuf::from) {
         return if path.is_file() { Ok(path) } else { Err(LinkError::NoRuntime(vec![path])) };
     }
@@ -144,6 +144,33 @@ fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), 
     .map_err(failed)
 }
 
+/// The C compiler, for linking or compiling, and what it said if it failed. Its temporary files go to `folder`.
+///
+/// # Errors
+/// [`LinkError::NoCompiler`], [`LinkError::Failed`].
+pub(crate) fn cc(folder: &Path, arguments: &[OsString]) -> Result<(), LinkError> {
+    let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
+    tool(command, folder, arguments)
+}
+
+/// Runs a tool that makes files.
+///
+/// # Errors
+/// As [`cc`].
+pub(crate) fn tool(command: OsString, folder: &Path, arguments: &[OsString]) -> Result<(), LinkError> {
+    let result = Command::new(&command).args(arguments).env("TMPDIR", folder).output();
+    let result = result.map_err(|why| LinkError::NoCompiler { command: command.clone(), why })?;
+    if result.status.success() {
+        return Ok(());
+    }
+    ravel_runtime::signals::command_failed(result.status);
+    let mut words = String::from_utf8_lossy(&result.stderr).into_owned();
+    if words.trim().is_empty() {
+        words = format!("`{}` said nothing; {}", command.display(), result.status);
+    }
+    Err(LinkError::Failed(words))
+}
+
 /// Why [`Linking::Automatic`] would attach here: the user has named neither a compiler nor a library, and one of them is missing.
 fn missing(error: &LinkError) -> Option<&'static str> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -197,7 +224,8 @@ fn attach(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
 }
 
 /// Leaves out what a program does not use of the runtime: most of it.
-const WITHOUT_UNUSED: &str = if cfg!(target_vendor = "apple") { "-Wl,-dead_strip" } else { "-Wl,--gc-sections" };
+pub(crate) const WITHOUT_UNUSED: &str =
+    if cfg!(target_vendor = "apple") { "-Wl,-dead_strip" } else { "-Wl,--gc-sections" };
 
 /// Runs the C compiler, whose own temporary files go to `folder`, too: whatever ends it, they go with the folder.
 fn run_linker(
@@ -207,26 +235,10 @@ fn run_linker(
     folder: &Path,
     output: &Path,
 ) -> Result<(), LinkError> {
-    let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
-    let result = Command::new(&command)
-        .args(objects)
-        .args(foreign)
-        .arg(runtime)
-        .args(["-lpthread", "-lm", "-ldl"])
-        .arg(WITHOUT_UNUSED)
-        .arg("-o")
-        .arg(output)
-        .env("TMPDIR", folder)
-        .output()
-        .map_err(|why| LinkError::NoCompiler { command, why })?;
-    if result.status.success() {
-        Ok(())
-    } else {
-        ravel_runtime::signals::command_failed(result.status);
-        let mut words = String::from_utf8_lossy(&result.stderr).into_owned();
-        if words.trim().is_empty() {
-            words = format!("the C compiler said nothing; {}", result.status);
-        }
-        Err(LinkError::Failed(words))
-    }
+    let mut arguments: Vec<OsString> = objects.iter().map(Into::into).collect();
+    arguments.extend_from_slice(foreign);
+    arguments.push(runtime.into());
+    arguments.extend(["-lpthread", "-lm", "-ldl", WITHOUT_UNUSED, "-o"].map(OsString::from));
+    arguments.push(output.into());
+    cc(folder, &arguments)
 }

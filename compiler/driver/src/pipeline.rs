@@ -4,6 +4,7 @@ use crate::backend::{Backend, Kind};
 use crate::caches;
 use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
+use crate::facts::Gathered;
 use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
 use crate::places::Functions;
@@ -11,7 +12,7 @@ use crate::suggest::{together, with_uses};
 use crate::texts::Texts;
 use crate::tuned::Tuned;
 use crate::workspace::Workspace;
-use ravel_codegen::{EmitError, Entry as CompiledEntry};
+use ravel_codegen::{EmitError, Entry as CompiledEntry, Purpose};
 use ravel_core::RootSource;
 use ravel_diagnostics::{Code, Diagnostic, Levels};
 use ravel_nest::ir as nest;
@@ -56,8 +57,12 @@ pub struct Options {
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
     pub at_prompt: bool,
+    /// Mark with-loops and loops for a profile.
+    pub profile: bool,
     /// Which warnings there are.
     pub lints: Levels,
+    /// The file is a library for C.
+    pub library: bool,
 }
 
 impl Default for Options {
@@ -78,7 +83,9 @@ impl Default for Options {
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
+            profile: false,
             lints: Levels::default(),
+            library: false,
         }
     }
 }
@@ -133,6 +140,10 @@ pub struct Compilation {
     pub explanation: Option<Explanation>,
     /// The program's own C functions.
     pub foreign: Foreign,
+    /// What names mean and expressions are, for those who ask before they compile.
+    pub facts: Option<Gathered>,
+    /// What a profile can name, by number.
+    pub sites: Arc<ravel_schedule::Sites>,
 }
 
 impl Compilation {
@@ -148,6 +159,8 @@ impl Compilation {
             with_loops: (0, 0),
             explanation: None,
             foreign: Foreign::default(),
+            facts: None,
+            sites: Arc::default(),
         }
     }
 
@@ -162,7 +175,7 @@ impl Compilation {
         let at_prompt = self.options.at_prompt;
         // The lines of the root file are those that every session begins with.
         let (macros, lints) = (self.options.macros.clone(), self.options.lints.clone());
-        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints }
+        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints, library: self.options.library }
     }
 
     /// By file, as these were read, then position.
@@ -298,8 +311,11 @@ impl Compilation {
         self.timed("front end", |this| {
             let options = this.core_options();
             let workspace = this.options.workspace.clone();
-            let (program, reports) =
-                workspace.with(&mut this.map, |map, kept| ravel_core::load(root, loader, &options, map, kept));
+            let mut facts = this.facts.take();
+            let (program, reports) = workspace.with(&mut this.map, |map, kept| {
+                ravel_core::load(root, loader, &options, map, kept, facts.as_mut().map(|facts| &mut facts.names))
+            });
+            this.facts = facts;
             this.diagnostics.extend(together(reports.into_sorted(&this.map)));
             program
         })
@@ -327,7 +343,7 @@ impl Compilation {
         entries: Vec<Entry>,
     ) -> Vec<ravel_specialize::Specialized> {
         self.functions = Functions::of(program);
-        let results = self.timed("specialize", |this| {
+        let mut results = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
             let older = Edition::Until2024;
@@ -345,9 +361,13 @@ impl Compilation {
                 check_patterns: this.options.check_patterns,
                 candidates: this.options.candidates,
                 condition_remark: &remark,
+                facts: this.facts.is_some(),
             };
             ravel_specialize::specialize_all(program, entries, &options)
         });
+        if let (Some(facts), Some(look)) = (&mut self.facts, results.last_mut()) {
+            facts.values = look.facts.take().unwrap_or_default();
+        }
         for result in &results {
             self.foreign = Foreign::of(program, &result.module, &self.map);
             self.instances = result.instances;
@@ -495,6 +515,7 @@ impl Compilation {
                 .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
             device: (self.options.backend.device())
                 .map(|_| ravel_schedule::Device { launch_work: self.options.launch_work }),
+            profile: self.options.profile.then_some(&*self.sites),
             entry_name: ENTRY.to_string(),
             release_globals: !session,
             position: &position,
@@ -537,14 +558,14 @@ impl Compilation {
         self.timed("generate code", |_| backend.jit(module, ENTRY)).map_err(code_failure)
     }
 
-    /// Compiles to object files with a C `main`.
+    /// Compiles to object files of a program or a library.
     ///
     /// # Errors
     /// [`Failure::Internal`].
-    pub fn objects(&mut self, module: &nest::Module) -> Result<Vec<Vec<u8>>, Failure> {
+    pub fn objects(&mut self, module: &nest::Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, Failure> {
         let backend = self.options.backend;
         let module = &self.cut_kernels(module)?;
-        self.timed("generate code", |_| backend.objects(module, ENTRY)).map_err(code_failure)
+        self.timed("generate code", |_| backend.objects(module, purpose)).map_err(code_failure)
     }
 }
 

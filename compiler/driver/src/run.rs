@@ -68,6 +68,7 @@ impl Compilation {
             }),
             Program::Interp(module) => self.interpret(module),
         }
+        .inspect(|_| ravel_runtime::profile::finish())
     }
 
     fn interpret(&self, module: &Arc<Module>) -> Result<i32, Failure> {
@@ -137,6 +138,9 @@ impl Compilation {
         };
         self.add_costs(program.main.is_some());
         self.finish_reports();
+        if let Some(facts) = &mut self.facts {
+            facts.program = Some(program);
+        }
         explained?;
         if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
     }
@@ -158,7 +162,7 @@ impl Compilation {
         let module = self.wir(path)?;
         let module = self.optimize(module)?;
         let nest = self.nest(&module, false)?;
-        let objects = self.objects(&nest)?;
+        let objects = self.objects(&nest, ravel_codegen::Purpose::Program { entry: ENTRY })?;
         // By now it is known what else was read.
         if let Err(refused) = self.check_output(path, output) {
             return Ok(Err(refused.into()));

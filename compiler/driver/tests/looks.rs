@@ -24,6 +24,7 @@ fn looks(compilation: &Compilation, program: &Program) -> [Vec<Specialized>; 2] 
         check_patterns: true,
         candidates: false,
         condition_remark: &|_, _| None,
+        facts: false,
     };
     let entries = [Entry::Main, Entry::Roots];
     let alone = entries.iter().map(|entry| specialize(program, entry.clone(), &options));

@@ -1,6 +1,7 @@
 //! What changes between two texts, as `diff -u` shows it.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Lines around a change.
 const CONTEXT: usize = 3;
@@ -64,6 +65,35 @@ pub fn unified(name: &str, old: &str, new: &str) -> String {
         (a, b, at) = (a_line, b_line, end + after);
     }
     out
+}
+
+/// The changes as edits: which lines of the old text each replaces, and by what.
+pub fn edits(old: &str, new: &str) -> Vec<(Range<usize>, String)> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let mut found: Vec<(Range<usize>, String)> = Vec::new();
+    let (mut a, mut b) = (0, 0);
+    let mut is_open = false;
+    for change in changes(&old, &new) {
+        if change == Change::Same {
+            (a, b, is_open) = (a + 1, b + 1, false);
+            continue;
+        }
+        if !std::mem::replace(&mut is_open, true) {
+            found.push((a..a, String::new()));
+        }
+        let Some((lines, text)) = found.last_mut() else { continue };
+        match change {
+            Change::Removed => {
+                a += 1;
+                lines.end = a;
+            }
+            _ => {
+                text.push_str(new[b]);
+                b += 1;
+            }
+        }
+    }
+    found
 }
 
 /// The shortest way from one list of lines to the other, after Myers: the farthest points that each number of changes reaches, diagonal by diagonal.

@@ -25,7 +25,7 @@ mod shapes;
 
 pub use check::same;
 pub use classes::{Class, classes};
-pub use diff::unified;
+pub use diff::{edits, unified};
 pub use lossless::NoToken;
 
 use lossless::Lexed;

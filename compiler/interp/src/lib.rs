@@ -13,7 +13,7 @@ mod last_use;
 mod natives;
 mod with_loop;
 
-pub use array::{Arr, Val};
+pub use array::{Arr, Data, Val};
 
 use ravel_runtime::fault::{Fault, Report};
 use ravel_runtime::natives::Native;

@@ -5,13 +5,16 @@ use crate::texts::{Encoding, Lines};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, select, unbounded};
 use lsp_server::Message;
 use ravel_diagnostics::{Diagnostic, Fix, Levels, Severity};
+use ravel_driver::copies::is_copy;
+use ravel_driver::facts::Facts;
 use ravel_driver::files::is_library;
+use ravel_driver::project::{Access, Projects};
 use ravel_driver::{Compilation, Options};
-use ravel_source::{SourceMap, Span};
+use ravel_source::{FileId, SourceMap, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long nobody must have typed.
@@ -25,6 +28,8 @@ struct Look {
     version: i64,
     path: PathBuf,
     options: Options,
+    /// Whether to compile it, to say what became of its with-loops.
+    explains: bool,
 }
 
 /// What a check found, ready to be sent.
@@ -33,6 +38,12 @@ pub struct Found {
     /// By the address of their files.
     pub diagnostics: Vec<(String, Value)>,
     pub actions: Vec<Action>,
+    /// All that is known of the program, with the file that was looked at.
+    pub facts: Option<(Arc<Facts>, FileId)>,
+    /// What is known lacks parts of the file, which cannot be parsed.
+    pub is_torn: bool,
+    /// What became of with-loops, if it was compiled.
+    pub lenses: Option<Vec<(Span, String)>>,
 }
 
 /// A fix as the protocol has it.
@@ -74,9 +85,9 @@ impl Checker {
     }
 
     /// Has a file checked some time soon. What was parsed of the library is kept from one check to the next, by the options.
-    pub fn look(&self, uri: String, version: i64, path: PathBuf, options: Options) {
+    pub fn look(&self, uri: String, version: i64, path: PathBuf, options: Options, explains: bool) {
         // The thread goes only with the process.
-        let _ = self.looks.send(Look { uri, version, path, options });
+        let _ = self.looks.send(Look { uri, version, path, options, explains });
     }
 
     /// The next thing that happens; nothing if the editor has gone.
@@ -91,17 +102,25 @@ impl Checker {
 /// Takes what is to be checked until the editor has gone.
 fn run(waiting: &Receiver<Look>, finished: &Sender<Checked>, encoding: Encoding) {
     let mut looks: BTreeMap<String, Look> = BTreeMap::new();
+    let mut wait = QUIET;
     loop {
         let next = if looks.is_empty() {
             waiting.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
-            waiting.recv_timeout(QUIET)
+            waiting.recv_timeout(wait)
         };
         match next {
             // Only the last text of a file counts.
-            Ok(look) => drop(looks.insert(look.uri.clone(), look)),
+            Ok(mut look) => {
+                wait = QUIET;
+                let before = looks.remove(&look.uri);
+                look.explains |= before.is_some_and(|before| before.explains && before.version == look.version);
+                looks.insert(look.uri.clone(), look);
+            }
             Err(RecvTimeoutError::Timeout) => {
                 let Some((_, look)) = looks.pop_first() else { continue };
+                // It is quiet: the others need not wait again.
+                wait = Duration::ZERO;
                 let (uri, version) = (look.uri.clone(), look.version);
                 let found = check(look, encoding);
                 if finished.send(Checked { uri, version, found }).is_err() {
@@ -115,13 +134,26 @@ fn run(waiting: &Receiver<Look>, finished: &Sender<Checked>, encoding: Encoding)
 
 /// Checks one file. A bug of ours costs its reports, not the session.
 fn check(look: Look, encoding: Encoding) -> Found {
-    let Look { path, mut options, .. } = look;
+    let Look { path, mut options, explains, .. } = look;
     options.lints = Levels::of_check();
     let work = move || {
-        let mut compilation = Compilation::new(options);
-        // What is wrong stands in the reports; a file that cannot be read has none.
-        let _ = compilation.check(&path);
-        found(&compilation, encoding)
+        // Nothing is fetched or written while somebody types.
+        match Projects::default().of(&path, Access::of_reader()) {
+            Ok(Some(project)) => project.apply(&mut options, Some(&path)),
+            Ok(None) => {}
+            Err(broken) => return found(&broken.compilation(options), encoding),
+        }
+        // A file that cannot be read has no reports.
+        let (compilation, facts) = Facts::analyse(options, &path, explains);
+        let mut found = if is_copy(&path) { Found::default() } else { found(&compilation, encoding) };
+        let is_syntax = |report: &Diagnostic| report.is_error() && report.code.text().starts_with("E01");
+        let file = facts.file(&path.display().to_string());
+        found.is_torn =
+            compilation.diagnostics.iter().any(|report| is_syntax(report) && Some(report.span().file) == file);
+        let explanation = compilation.explanation.as_ref().filter(|_| !found.is_torn);
+        found.lenses = explanation.map(|explanation| explanation.lenses(&compilation.map));
+        found.facts = file.map(|file| (Arc::new(facts), file));
+        found
     };
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_default()
 }

@@ -4,34 +4,39 @@
 //! as an event like those of the editor, so that only one thread has a state.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod checker;
+mod complete;
+mod drift;
+mod hints;
+mod rename;
 mod texts;
+mod tokens;
+mod view;
 
 use checker::{Checked, Checker, Found};
+use drift::Edit;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use ravel_driver::Options;
+use rename::Wish;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use texts::{Encoding, Lines, path_of, uri_of};
-
-/// A text that the editor holds.
-struct Document {
-    path: PathBuf,
-    text: String,
-    version: i64,
-}
+use view::{Document, Documents, Known, View};
 
 struct Server {
     connection: Connection,
     encoding: Encoding,
     options: Options,
-    documents: BTreeMap<String, Document>,
+    documents: Documents,
     checker: Checker,
     /// What the last check of each open file found.
     found: BTreeMap<String, Found>,
     /// Files that the editor shows reports for.
     shown: BTreeSet<String>,
+    /// What the editor asks again for if it is told to, and how often it was.
+    refreshes: Vec<&'static str>,
+    asked: u64,
 }
 
 /// Talks to an editor over standard input and output until it says goodbye.
@@ -56,6 +61,23 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "positionEncoding": encoding.name(),
             "textDocumentSync": { "openClose": true, "change": 2, "save": {} },
             "documentFormattingProvider": true,
+            "documentRangeFormattingProvider": true,
+            "foldingRangeProvider": true,
+            "codeLensProvider": {},
+            "semanticTokensProvider": {
+                "legend": { "tokenTypes": tokens::KINDS, "tokenModifiers": tokens::PROPERTIES },
+                "full": true,
+            },
+            "hoverProvider": true,
+            "definitionProvider": true,
+            "referencesProvider": true,
+            "documentHighlightProvider": true,
+            "documentSymbolProvider": true,
+            "workspaceSymbolProvider": true,
+            "inlayHintProvider": true,
+            "renameProvider": { "prepareProvider": true },
+            "completionProvider": { "triggerCharacters": [":", ".", "(", ","] },
+            "signatureHelpProvider": { "triggerCharacters": ["(", ","], "retriggerCharacters": [")"] },
             "codeActionProvider": { "codeActionKinds": ["quickfix"] },
         },
         "serverInfo": { "name": "ravel", "version": env!("CARGO_PKG_VERSION") },
@@ -63,7 +85,9 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
     connection.initialize_finish(id, answer).map_err(|error| error.to_string())?;
     let checker = Checker::start(encoding).map_err(|error| format!("cannot start a thread: {error}"))?;
     let (documents, found, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    let mut server = Server { connection, encoding, options, documents, checker, found, shown };
+    let can_refresh = |what: &&str| parameters["capabilities"]["workspace"][what]["refreshSupport"] == true;
+    let refreshes = ["inlayHint", "semanticTokens", "codeLens"].into_iter().filter(can_refresh).collect();
+    let mut server = Server { connection, encoding, options, documents, checker, found, shown, refreshes, asked: 0 };
     server.run()
 }
 
@@ -83,7 +107,12 @@ impl Server {
                     if self.connection.handle_shutdown(&request).map_err(|error| error.to_string())? {
                         return Ok(());
                     }
-                    let response = self.answer(request);
+                    let id = request.id.clone();
+                    // A bug of ours costs an answer, not the session.
+                    let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request)));
+                    let response = answer.unwrap_or_else(|_| {
+                        refused(id, ErrorCode::InternalError, "this is a bug in Ravel; please report it with the file")
+                    });
                     self.send(Message::Response(response))?;
                 }
                 Message::Notification(notification) => self.note(&notification)?,
@@ -101,10 +130,33 @@ impl Server {
         let uri = params["textDocument"]["uri"].as_str().unwrap_or_default().to_string();
         match method.as_str() {
             "textDocument/formatting" => match self.documents.get(&uri) {
-                Some(document) => formatted(id, document, self.encoding),
+                Some(document) => formatted(id, document, None, self.encoding),
                 None => refused(id, ErrorCode::InvalidParams, "this file is not open"),
             },
+            "textDocument/rangeFormatting" => match self.documents.get(&uri) {
+                Some(document) => formatted(id, document, Some(&params["range"]), self.encoding),
+                None => refused(id, ErrorCode::InvalidParams, "this file is not open"),
+            },
+            "textDocument/foldingRange" => {
+                let document = self.documents.get(&uri);
+                Response::new_ok(id, document.map_or(Value::Null, |document| tokens::folds(&document.text)))
+            }
             "textDocument/codeAction" => Response::new_ok(id, self.actions(&uri, &params["range"])),
+            "textDocument/rename" => match self.rename(&uri, &params) {
+                Ok(edit) => Response::new_ok(id, edit),
+                Err(why) => refused(id, ErrorCode::RequestFailed, &why),
+            },
+            "workspace/symbol" => {
+                let views: Vec<View<'_>> =
+                    self.documents.keys().filter_map(|uri| View::new(&self.documents, uri, self.encoding)).collect();
+                let query = params["query"].as_str().unwrap_or_default();
+                Response::new_ok(id, answers::workspace_symbols(&views, query))
+            }
+            _ if is_about_facts(&method) => {
+                // Of a text that nobody has looked at yet nothing is known.
+                let view = View::new(&self.documents, &uri, self.encoding);
+                Response::new_ok(id, view.map_or(Value::Null, |view| about(&view, &method, &params)))
+            }
             _ => refused(id, ErrorCode::MethodNotFound, &format!("there is no `{method}` here")),
         }
     }
@@ -117,21 +169,28 @@ impl Server {
             "textDocument/didOpen" => {
                 let Some(path) = path_of(&uri) else { return Ok(()) };
                 let text = document["text"].as_str().unwrap_or_default().to_string();
-                self.documents.insert(uri.clone(), Document { path, text, version: version(document) });
-                self.look(&uri);
+                let (version, edits) = (version(document), Vec::new());
+                self.documents.insert(uri.clone(), Document { path, text, version, edits, known: None });
+                self.look(&uri, false);
             }
             "textDocument/didChange" => {
                 let Some(known) = self.documents.get_mut(&uri) else { return Ok(()) };
+                let new = version(document);
                 for change in parameters["contentChanges"].as_array().into_iter().flatten() {
-                    apply(&mut known.text, change, self.encoding);
+                    let edit = apply(&mut known.text, change, self.encoding);
+                    known.edits.extend(edit.map(|edit| (new, edit)));
                 }
-                known.version = version(document);
-                self.look(&uri);
+                known.version = new;
+                self.look(&uri, false);
             }
             // Who uses a module that was saved is checked anew.
-            "textDocument/didSave" => {
-                self.documents.keys().cloned().collect::<Vec<_>>().iter().for_each(|uri| self.look(uri))
-            }
+            "textDocument/didSave" => self
+                .documents
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+                .iter()
+                .for_each(|other| self.look(other, *other == uri)),
             "textDocument/didClose" => {
                 self.documents.remove(&uri);
                 self.found.remove(&uri);
@@ -143,22 +202,88 @@ impl Server {
     }
 
     /// Has an open file checked, with all texts as the editor holds them.
-    fn look(&mut self, uri: &str) {
+    fn look(&mut self, uri: &str, explains: bool) {
         let Some(document) = self.documents.get(uri) else { return };
+        let options = self.with_texts();
+        self.checker.look(uri.to_string(), document.version, document.path.clone(), options, explains);
+    }
+
+    /// The edits that give a name another one; this resolves all names again, twice.
+    fn rename(&self, uri: &str, params: &Value) -> Result<Value, String> {
+        let document = self.documents.get(uri).ok_or("this file is not open")?;
+        let byte = Lines::new(&document.text, self.encoding).offset(&params["position"]);
+        let name = params["newName"].as_str().unwrap_or_default().to_string();
+        let others = self.documents.values().map(|other| other.path.clone()).collect();
+        let options = self.with_texts();
+        let wish = Wish { options, path: document.path.clone(), byte: byte as u32, name: name.clone(), others };
+        let renamed = rename::rename(wish)?;
+        let mut changes = serde_json::Map::new();
+        for (file, places) in &renamed.places {
+            let uri = address(file).ok_or("a file has no address")?;
+            let lines = Lines::new(&renamed.texts[file], self.encoding);
+            let edit = |at: &u32| {
+                let (start, end) = (lines.position(*at as usize), lines.position(*at as usize + renamed.old));
+                json!({ "range": { "start": start, "end": end }, "newText": name })
+            };
+            changes.insert(uri, places.iter().map(edit).collect());
+        }
+        Ok(json!({ "changes": changes }))
+    }
+
+    /// The options, with all texts as the editor holds them.
+    fn with_texts(&self) -> Options {
         let mut options = self.options.clone();
         for open in self.documents.values() {
             options.texts.set(open.path.clone(), open.text.as_str());
         }
-        self.checker.look(uri.to_string(), document.version, document.path.clone(), options);
+        options
+    }
+
+    /// Has the editor ask again for what it shows all the time.
+    fn refresh(&mut self) -> Result<(), String> {
+        for what in self.refreshes.clone() {
+            self.asked += 1;
+            let id = RequestId::from(format!("refresh {}", self.asked));
+            let request = Request { id, method: format!("workspace/{what}/refresh"), params: Value::Null };
+            self.send(Message::Request(request))?;
+        }
+        Ok(())
     }
 
     fn take(&mut self, checked: Checked) -> Result<(), String> {
+        let Checked { uri, version, mut found } = checked;
+        let Some(document) = self.documents.get_mut(&uri) else { return Ok(()) };
+        if let Some((facts, file)) = found.facts.take() {
+            // While a statement is being written, what was known before it began is worth more.
+            let is_better = document.known.as_ref().is_none_or(|known| !found.is_torn && known.version <= version);
+            if is_better {
+                // Where nothing was compiled, what became of with-loops is what it was.
+                let before: Vec<Edit> =
+                    document.edits.iter().filter(|(made, _)| *made <= version).map(|(_, edit)| *edit).collect();
+                let carried = || {
+                    let old = document.known.iter().flat_map(|known| &known.lenses);
+                    let carried =
+                        old.filter_map(|(at, title)| Some((drift::forward(&before, at.clone())?, title.clone())));
+                    carried.collect()
+                };
+                let lenses = match found.lenses.take() {
+                    Some(lenses) => {
+                        let own = lenses.into_iter().filter(|(span, _)| span.file == file);
+                        own.map(|(span, title)| (span.start as usize..span.end as usize, title)).collect()
+                    }
+                    None => carried(),
+                };
+                document.edits.retain(|(made, _)| *made > version);
+                document.known = Some(Known { facts, file, version, lenses });
+            }
+        }
         // A text that has changed since is being looked at already.
-        let is_new = self.documents.get(&checked.uri).is_some_and(|document| document.version == checked.version);
-        if !is_new {
+        let is_now = document.version == version;
+        self.refresh()?;
+        if !is_now {
             return Ok(());
         }
-        self.found.insert(checked.uri, checked.found);
+        self.found.insert(uri, found);
         self.show()
     }
 
@@ -212,26 +337,84 @@ fn version(document: &Value) -> i64 {
     document["version"].as_i64().unwrap_or_default()
 }
 
-/// Replaces a range, or the whole text.
-fn apply(text: &mut String, change: &Value, encoding: Encoding) {
-    let new = change["text"].as_str().unwrap_or_default();
-    let range = &change["range"];
-    if range.is_null() {
-        *text = new.to_string();
-        return;
-    }
-    let lines = Lines::new(text, encoding);
-    let (from, upto) = (lines.offset(&range["start"]), lines.offset(&range["end"]));
-    if from <= upto {
-        text.replace_range(from..upto, new);
+/// Requests that are answered from what is known of a text.
+fn is_about_facts(method: &str) -> bool {
+    matches!(
+        method,
+        "textDocument/hover"
+            | "textDocument/definition"
+            | "textDocument/references"
+            | "textDocument/documentHighlight"
+            | "textDocument/documentSymbol"
+            | "textDocument/inlayHint"
+            | "textDocument/codeLens"
+            | "textDocument/semanticTokens/full"
+            | "textDocument/prepareRename"
+            | "textDocument/completion"
+            | "textDocument/signatureHelp"
+    )
+}
+
+fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
+    let position = &params["position"];
+    match method {
+        "textDocument/hover" => answers::hover(view, position).unwrap_or(Value::Null),
+        "textDocument/definition" => answers::definition(view, position),
+        "textDocument/references" => {
+            answers::references(view, position, params["context"]["includeDeclaration"] == true)
+        }
+        "textDocument/documentHighlight" => answers::highlights(view, position),
+        "textDocument/documentSymbol" => answers::symbols(view),
+        "textDocument/completion" => complete::completion(view, position),
+        "textDocument/signatureHelp" => complete::signature_help(view, position),
+        "textDocument/prepareRename" => {
+            view.name(position).and_then(|found| view.range(found.span)).unwrap_or(Value::Null)
+        }
+        "textDocument/codeLens" => view.lenses(),
+        "textDocument/semanticTokens/full" => tokens::semantic(view),
+        "textDocument/inlayHint" => hints::hints(view, &params["range"]),
+        _ => Value::Null,
     }
 }
 
-fn formatted(id: RequestId, document: &Document, encoding: Encoding) -> Response {
+/// Replaces a range, or the whole text.
+fn apply(text: &mut String, change: &Value, encoding: Encoding) -> Option<Edit> {
+    let new = change["text"].as_str().unwrap_or_default();
+    let range = &change["range"];
+    if range.is_null() {
+        // What both texts have in common has not moved.
+        let same = text.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
+        let most = text.len().min(new.len()) - same;
+        let tail = text.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(old, new)| old == new).count();
+        let edit = Edit { start: same, end: text.len() - tail, new: new.len() - tail - same };
+        *text = new.to_string();
+        return Some(edit);
+    }
+    let lines = Lines::new(text, encoding);
+    let (from, upto) = (lines.offset(&range["start"]), lines.offset(&range["end"]));
+    (from <= upto).then(|| {
+        text.replace_range(from..upto, new);
+        Edit { start: from, end: upto, new: new.len() }
+    })
+}
+
+/// Edits that lay out a text, or what of it touches a range.
+fn formatted(id: RequestId, document: &Document, range: Option<&Value>, encoding: Encoding) -> Response {
     match ravel_format::format(&document.text) {
         Ok(formatted) if formatted.text == document.text => Response::new_ok(id, json!([])),
         Ok(formatted) => {
             let lines = Lines::new(&document.text, encoding);
+            if let Some(range) = range {
+                let line = |at: &Value| at["line"].as_u64().map_or(0, |line| line as usize);
+                let (from, upto) = (line(&range["start"]), line(&range["end"]));
+                let touches = |at: &std::ops::Range<usize>| at.start <= upto && from < at.end.max(at.start + 1);
+                let edits = ravel_format::edits(&document.text, &formatted.text).into_iter();
+                let edits = edits.filter(|(at, _)| touches(at)).map(|(at, text)| {
+                    let place = |line: usize| json!({ "line": line, "character": 0 });
+                    json!({ "range": { "start": place(at.start), "end": place(at.end) }, "newText": text })
+                });
+                return Response::new_ok(id, json!(edits.collect::<Vec<_>>()));
+            }
             let range = json!({ "start": lines.position(0), "end": lines.position(document.text.len()) });
             Response::new_ok(id, json!([{ "range": range, "newText": formatted.text }]))
         }

@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         unchecked: false,
         parallel: false,
         large_result: ravel_schedule::LARGE_RESULT,
+        profile: None,
         entry_name: "entry".to_string(),
         device: None,
         release_globals: true,

@@ -90,8 +90,46 @@ pub struct Options<'a> {
     pub entry_name: String,
     /// Whether the entry wrapper releases all globals at its end: yes for programs, no for the inputs of one session.
     pub release_globals: bool,
+    /// Mark what sequential code runs for a profile, and list it here.
+    pub profile: Option<&'a Sites>,
     /// `file.sac:3:10 in f` for a span inside the named WIR function; faults show it.
     pub position: &'a dyn Fn(Span, &str) -> String,
+}
+
+/// The sites of a profile by number.
+pub type Sites = std::sync::Mutex<Vec<Site>>;
+
+/// A with-loop, or several that run together, or a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    pub span: Span,
+    /// The WIR function.
+    pub function: String,
+    pub is_loop: bool,
+    /// What its operations are.
+    pub numbers: Numbers,
+    /// Only its calls are counted.
+    pub only_counted: bool,
+    /// Some extent was not known: its operations and bytes are a guess.
+    pub guessed: bool,
+}
+
+/// What is computed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    F64,
+    F32,
+    Integers,
+}
+
+impl Numbers {
+    pub(crate) fn has(self, elem: ravel_types::Elem) -> bool {
+        match self {
+            Numbers::F64 => elem == ravel_types::Elem::F64,
+            Numbers::F32 => elem == ravel_types::Elem::F32,
+            Numbers::Integers => elem != ravel_types::Elem::Bool && elem != ravel_types::Elem::Handle,
+        }
+    }
 }
 
 /// What was decided for one with-loop, or why not more.

@@ -58,7 +58,7 @@ impl Spec<'_> {
         diagnostic.place = Some(site);
         diagnostic.labels.retain(|label| label.span != site);
         for arg in &shown {
-            diagnostic = diagnostic.at(arg.span, show_kind(self, &arg.kind));
+            diagnostic = diagnostic.at(arg.span, show_kind(self.program, &arg.kind));
         }
         for arg in &shown {
             let Some(origin) = arg.origin else { continue };
@@ -71,7 +71,7 @@ impl Spec<'_> {
                 }
             } else if !known {
                 let name = self.options.map.snippet(arg.span).trim().to_string();
-                diagnostic = diagnostic.with_label(origin, format!("{name}: {}", show_kind(self, &arg.kind)));
+                diagnostic = diagnostic.with_label(origin, format!("{name}: {}", show_kind(self.program, &arg.kind)));
             }
         }
         (diagnostic, true)

@@ -48,6 +48,14 @@ impl Spec<'_> {
 
     /// The value of an expression.
     pub fn expr(&mut self, frame: &mut Frame, e: &Expr) -> Val {
+        let value = self.value_of(frame, e);
+        if self.noting.is_some() {
+            self.note_expr(frame, e, &value);
+        }
+        value
+    }
+
+    fn value_of(&mut self, frame: &mut Frame, e: &Expr) -> Val {
         match &e.kind {
             ExprKind::Const { ty, value } => Val::Sc(*ty, Sc::Const(*value)),
             ExprKind::Str(text) => match self.program.string_type {

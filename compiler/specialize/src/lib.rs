@@ -19,6 +19,7 @@ mod conversions;
 mod elementwise;
 mod emit;
 mod expr;
+pub mod facts;
 mod format;
 mod literal;
 mod live;
@@ -44,6 +45,10 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
 use value::Kind;
 
+pub use calls::fits;
+pub use facts::Facts;
+pub use record::shape_of;
+pub use report::show_kind;
 pub use withloops::in_order::Carried;
 
 /// What to start from.
@@ -53,6 +58,8 @@ pub enum Entry {
     Main,
     /// A function with these arguments, as the REPL calls it. With `init_globals` the objects are initialised first.
     Function { fun: FunId, args: Vec<Kind>, init_globals: bool },
+    /// The functions that C code is to call, [`Program::exports`]; the entry itself initialises the objects and gives 0.
+    Exports,
     /// Every root of the program, for `check` of a module: nothing is called.
     Roots,
 }
@@ -68,6 +75,8 @@ pub struct Options<'a> {
     pub candidates: bool,
     /// What a fault adds where a condition of a function fails, by the function's file and name.
     pub condition_remark: &'a dyn Fn(FileId, &str) -> Option<String>,
+    /// Whether to note what the user's expressions and variables turn out to be.
+    pub facts: bool,
 }
 
 /// The outcome: a module whose entry is set, what the entry's results are, and everything there is to say.
@@ -78,8 +87,19 @@ pub struct Specialized {
     pub diagnostics: Vec<Diagnostic>,
     /// Number of WIR functions made.
     pub instances: usize,
+    /// Of [`Entry::Exports`]: parameters and results of each, in their order; nothing for one that has errors or gives nothing back.
+    pub exports: Vec<Option<Exported>>,
     /// With-loops that are loops in WIR, and why.
     pub fold_loops: Vec<(Span, Carried)>,
+    /// What was noted for all entries; with the last one, if it was asked for.
+    pub facts: Option<Facts>,
+}
+
+/// A function for C code: every parameter and result is one WIR value.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    pub params: Vec<Kind>,
+    pub results: Vec<Kind>,
 }
 
 /// Specialises a program.

@@ -10,6 +10,7 @@ pub fn prune(mut module: Module) -> Module {
     };
     let mut reached = vec![false; module.funcs.len()];
     let mut work = vec![entry];
+    work.extend(module.exports.iter().map(|(_, export)| *export));
     while let Some(id) = work.pop() {
         if std::mem::replace(&mut reached[id.as_u32() as usize], true) {
             continue;
@@ -37,6 +38,9 @@ pub fn prune(mut module: Module) -> Module {
         }
     }
     module.entry = renamed.get(&entry).copied();
+    for (_, export) in &mut module.exports {
+        *export = renamed.get(export).copied().unwrap_or(entry);
+    }
     module
 }
 

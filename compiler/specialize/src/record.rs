@@ -6,7 +6,7 @@
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, ShapeKind, Val};
 use ravel_core::elsewhere;
-use ravel_core::ir::{DimPat, ElemTy, Expr, Family, Field, RankPat, StructId, TypePat};
+use ravel_core::ir::{DimPat, ElemTy, Expr, Family, Field, Program, RankPat, StructId, TypePat};
 use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 use ravel_types::{Affine, Basic};
 
@@ -217,18 +217,6 @@ impl Spec<'_> {
         }
     }
 
-    /// The members that a record's families stand for, ` of float`; nothing if it has none.
-    pub fn shown_members(&self, record: StructId, fields: &[Kind]) -> String {
-        let def = &self.program.structs[record.index()];
-        let mut names: Vec<&str> = Vec::new();
-        for family in 0..def.families.len() {
-            let of_family = |field: &Field| matches!(field.ty.elem, ElemTy::Family(f) if f.index() == family);
-            let found = def.fields.iter().zip(fields).find(|(field, _)| of_family(field));
-            names.extend(found.and_then(|(_, kind)| kind.basic()).map(|basic| basic.name()));
-        }
-        if names.is_empty() { String::new() } else { format!(" of {}", names.join(" and ")) }
-    }
-
     /// Whether values of a kind have one shape for all elements of an array.
     pub fn is_open(&self, kind: &Kind) -> bool {
         match kind {
@@ -243,6 +231,18 @@ impl Spec<'_> {
         let title = "records with fields of open shape cannot be elements of an array";
         self.error(Code::NotAnElement, title, "the elements would have different shapes");
     }
+}
+
+/// The members that a record's families stand for, ` of float`; nothing if it has none.
+pub fn shown_members(program: &Program, record: StructId, fields: &[Kind]) -> String {
+    let def = &program.structs[record.index()];
+    let mut names: Vec<&str> = Vec::new();
+    for family in 0..def.families.len() {
+        let of_family = |field: &Field| matches!(field.ty.elem, ElemTy::Family(f) if f.index() == family);
+        let found = def.fields.iter().zip(fields).find(|(field, _)| of_family(field));
+        names.extend(found.and_then(|(_, kind)| kind.basic()).map(|basic| basic.name()));
+    }
+    if names.is_empty() { String::new() } else { format!(" of {}", names.join(" and ")) }
 }
 
 /// What is known of the shapes that a declared type has.

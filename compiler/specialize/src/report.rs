@@ -1,9 +1,10 @@
 //! Errors of specialisation, reported at the user's code even when they arise inside the library.
 
 use crate::conversions::{converted, help_to_convert, is_number, written};
+use crate::record::shown_members;
 use crate::spec::{Site, Spec};
 use crate::value::{Kind, Val};
-use ravel_core::ir::{ElemTy, Fun};
+use ravel_core::ir::{ElemTy, Fun, Program};
 use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_source::Span;
 use ravel_types::Basic;
@@ -124,7 +125,7 @@ impl Spec<'_> {
 
     pub fn type_mismatch(&mut self, value: &Val, kind: &Kind, span: Span) {
         let found = self.show_value_type(value);
-        let wanted = show_kind(self, kind);
+        let wanted = show_kind(self.program, kind);
         let saved = std::mem::replace(&mut self.here, span);
         self.error(Code::WrongType, format!("expected {wanted}, found {found}"), format!("this is {found}"));
         self.here = saved;
@@ -157,7 +158,7 @@ impl Spec<'_> {
 }
 
 /// A kind as a programmer would write the type.
-pub fn show_kind(spec: &Spec<'_>, kind: &Kind) -> String {
+pub fn show_kind(program: &Program, kind: &Kind) -> String {
     use crate::value::ShapeKind;
     let with_shape = |name: &str, shape: &ShapeKind| match shape {
         ShapeKind::Unknown => format!("{name}[*]"),
@@ -175,9 +176,9 @@ pub fn show_kind(spec: &Spec<'_>, kind: &Kind) -> String {
         Kind::Sc(b, _) => b.name().to_string(),
         Kind::Tup(b, s) => format!("{}[{}]", b.name(), s.len()),
         Kind::Arr(b, shape) => with_shape(b.name(), shape),
-        Kind::Handle(u) | Kind::Wrapped(u, _) => spec.program.user_types[u.index()].name.clone(),
+        Kind::Handle(u) | Kind::Wrapped(u, _) => program.user_types[u.index()].name.clone(),
         Kind::Struct(s, fields) => {
-            format!("struct {}{}", spec.program.structs[s.index()].name, spec.shown_members(*s, fields))
+            format!("struct {}{}", program.structs[s.index()].name, shown_members(program, *s, fields))
         }
     }
 }

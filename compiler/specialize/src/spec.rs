@@ -7,7 +7,8 @@ use crate::calls::bind::origin::Place;
 use crate::calls::instance::{Instance, Key};
 use crate::calls::looks::Looks;
 use crate::emit::Emitter;
-use crate::value::{Kind, Val};
+use crate::facts::Facts;
+use crate::value::{Kind, ScKind, ShapeKind, Val};
 use crate::withloops::in_order::Carried;
 use ravel_core::ir::{self, FunId, Program};
 use ravel_diagnostics::{Code, Diagnostic};
@@ -89,6 +90,8 @@ pub struct Spec<'p> {
     pub liveness: crate::live::Liveness,
     /// With-loops that became loops.
     pub fold_loops: BTreeMap<Span, Carried>,
+    /// What became of the exports.
+    pub exported: Vec<Option<crate::Exported>>,
     /// Kinds of the further results of a call with variadic results, from the declarations of the targets.
     pub variadic: Vec<Kind>,
     /// Times that bodies were elaborated for instances while an activation of the same function was being elaborated.
@@ -99,6 +102,10 @@ pub struct Spec<'p> {
     pub reported: Reported,
     /// Elaborations of functions so far.
     pub activations: u32,
+    /// What values turn out to be, if somebody asks.
+    pub facts: Option<Facts>,
+    /// The instance that is being noted.
+    pub noting: Option<u32>,
 }
 
 pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec<Specialized> {
@@ -109,12 +116,32 @@ pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec
         if k > 0 {
             spec.begin_look();
         }
+        if let Some(facts) = &mut spec.facts {
+            facts.on_their_own = matches!(entry, Entry::Roots);
+        }
         let results = spec.entry(entry);
         spec.mark_effects();
         let module = if k == last { std::mem::take(&mut spec.module) } else { spec.module.clone() };
         spec.finish(module, results)
     });
-    looks.collect()
+    let mut looks: Vec<Specialized> = looks.collect();
+    if let Some(look) = looks.last_mut() {
+        look.facts = spec.facts;
+    }
+    looks
+}
+
+/// The kind of one value that C code gets: neither what is known of its elements nor its symbols mean anything there.
+fn whole(kind: &Kind) -> Kind {
+    match kind.map_forms(&mut |a| a.as_const().is_some().then(|| a.clone())) {
+        Kind::Sc(basic, _) => Kind::Sc(basic, ScKind::Any),
+        Kind::Tup(basic, elements) => {
+            let extent = ravel_types::Affine::constant(elements.len() as i32);
+            Kind::Arr(basic, ShapeKind::Known(vec![Some(extent)]))
+        }
+        Kind::Wrapped(ty, inner) => Kind::Wrapped(ty, Box::new(whole(&inner))),
+        other => other,
+    }
 }
 
 impl<'p> Spec<'p> {
@@ -141,12 +168,15 @@ impl<'p> Spec<'p> {
             copies: 1,
             liveness: crate::live::Liveness::default(),
             fold_loops: BTreeMap::new(),
+            exported: Vec::new(),
             variadic: Vec::new(),
             recursive_builds: 0,
             exhausted: false,
             diagnostics: Vec::new(),
             reported: Reported::default(),
             activations: 0,
+            facts: options.facts.then(Facts::default),
+            noting: None,
         }
     }
 
@@ -164,7 +194,9 @@ impl<'p> Spec<'p> {
             module,
             results,
             diagnostics,
+            exports: std::mem::take(&mut self.exported),
             fold_loops: std::mem::take(&mut self.fold_loops).into_iter().collect(),
+            facts: None,
         }
     }
 
@@ -204,6 +236,7 @@ impl<'p> Spec<'p> {
         if init {
             self.init_globals();
         }
+        let with_exports = matches!(entry, Entry::Exports);
         let results = match entry {
             Entry::Main => match self.program.main {
                 Some(main) => {
@@ -243,6 +276,11 @@ impl<'p> Spec<'p> {
                 self.em.set_yields(body, yields);
                 kinds
             }
+            Entry::Exports => {
+                let zero = self.em.constant(ravel_types::Scalar::I32(0));
+                self.em.set_yields(self.em.func.body, vec![zero]);
+                Vec::new()
+            }
             Entry::Roots => {
                 for root in &self.program.roots {
                     self.check_root(*root);
@@ -252,7 +290,47 @@ impl<'p> Spec<'p> {
         };
         self.module.funcs[id] = std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
         self.module.entry = Some(id);
+        if with_exports {
+            self.exports();
+        }
         results
+    }
+
+    /// The functions that C code is to call, each a function of the module.
+    fn exports(&mut self) {
+        let program = self.program;
+        for (n, export) in program.exports.iter().enumerate() {
+            let before = self.diagnostics.len();
+            let exported = self.export(export.fun, n);
+            let failed = self.diagnostics[before..].iter().any(Diagnostic::is_error);
+            self.exported.push(exported.filter(|_| !failed));
+        }
+    }
+
+    fn export(&mut self, id: FunId, n: usize) -> Option<crate::Exported> {
+        let fun = self.fun(id);
+        if !fun.families.is_empty() {
+            return None;
+        }
+        self.em = Emitter::new(&fun.name, fun.span);
+        let func = self.module.funcs.push(self.em.func.clone());
+        let frame = Frame::new(id, Vec::new(), 0);
+        let params: Vec<Kind> = fun.params.iter().map(|p| self.kind_of_type(&frame, &p.ty)).collect();
+        let args = params.iter().map(|kind| self.parameter(kind)).collect();
+        let values = self.apply(id, Vec::new(), args, fun.span);
+        let results: Vec<Kind> = values.iter().map(|value| whole(&self.em.visible_kind(value))).collect();
+        let body = self.em.func.body;
+        let mut yields = Vec::new();
+        for (value, kind) in values.iter().zip(&results) {
+            self.em.flatten(value, kind, &mut yields);
+        }
+        self.em.set_yields(body, yields);
+        self.module.funcs[func] = std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
+        if results.iter().any(Kind::has_bottom) {
+            return None;
+        }
+        self.module.exports.push((format!("export{n}"), func));
+        Some(crate::Exported { params, results })
     }
 
     /// A parameter of the entry function.

@@ -112,6 +112,11 @@ impl<'p> Spec<'p> {
             (_, [_]) => vec![self.expr(frame, value)],
             _ => self.exprs(frame, value, targets.len()),
         };
+        if self.noting.is_some()
+            && let [single] = &values[..]
+        {
+            self.note_expr(frame, value, single);
+        }
         self.at(span);
         for (target, v) in targets.iter().zip(values) {
             match target {
@@ -126,6 +131,7 @@ impl<'p> Spec<'p> {
                         }
                         None => v,
                     };
+                    self.note_slot(span, *slot, &v);
                     frame.env[slot.index()] = Some(v);
                     frame.set_origin(*slot, value.span);
                 }
@@ -274,7 +280,10 @@ impl<'p> Spec<'p> {
                         Some(joined) => joined,
                         None => {
                             let name = self.fun(frame.fun).locals[slot.index()].name.clone();
-                            let (a, b) = (crate::report::show_kind(self, kind), crate::report::show_kind(self, &found));
+                            let (a, b) = (
+                                crate::report::show_kind(self.program, kind),
+                                crate::report::show_kind(self.program, &found),
+                            );
                             self.at(span);
                             self.error(
                                 Code::LoopChangesType,

@@ -16,6 +16,7 @@ fn with_spec(run: impl FnOnce(&mut Spec<'_>)) {
         check_patterns: true,
         candidates: false,
         condition_remark: &|_, _| None,
+        facts: false,
     };
     run(&mut Spec::new(&program, &options));
 }

@@ -1,9 +1,9 @@
 //! Declared types as kinds, outer shapes of values, and how both read in messages.
 
-use crate::record::shape_of;
+use crate::record::{shape_of, shown_members};
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, ScKind, ShapeKind, Val};
-use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
+use ravel_core::ir::{DimPat, ElemTy, Program, RankPat, TypePat, UserTypeKind};
 use ravel_types::{Affine, Basic};
 
 impl Spec<'_> {
@@ -145,7 +145,7 @@ impl Spec<'_> {
         };
         let mut name = self.elem_name(elem, &[]);
         if let Kind::Struct(s, fields) = self.em.kind_of(v) {
-            name.push_str(&self.shown_members(s, &fields));
+            name.push_str(&shown_members(self.program, s, &fields));
         }
         match self.outer_shape(v) {
             None => format!("{name}[*]"),
@@ -193,5 +193,34 @@ impl Spec<'_> {
         let params: Vec<String> = fun.params.iter().map(|p| self.show_type(fun, &p.ty)).collect();
         let dots = if fun.variadic_params { ", ..." } else { "" };
         format!("{}({}{dots})", fun.name, params.join(", "))
+    }
+}
+
+/// The shape of a kind as the program sees it, with the extents that are known; nothing if the rank is unknown.
+pub fn outer_shape_of_kind(program: &Program, kind: &Kind) -> Option<Vec<Option<i32>>> {
+    let without = |kind: &Kind, inner: usize| {
+        let mut shape = outer_shape_of_kind(program, kind)?;
+        shape.truncate(shape.len().saturating_sub(inner));
+        Some(shape)
+    };
+    match kind {
+        Kind::Bottom | Kind::Sc(..) | Kind::Handle(_) => Some(Vec::new()),
+        Kind::Tup(_, elements) => Some(vec![i32::try_from(elements.len()).ok()]),
+        Kind::Arr(_, ShapeKind::Unknown) => None,
+        Kind::Arr(_, ShapeKind::Known(extents)) => {
+            Some(extents.iter().map(|extent| extent.as_ref().and_then(Affine::as_const)).collect())
+        }
+        Kind::Wrapped(user, inside) => match &program.user_types[user.index()].kind {
+            UserTypeKind::Typedef { shape, .. } => without(inside, shape.len()),
+            _ => Some(Vec::new()),
+        },
+        Kind::Struct(record, fields) => {
+            let def = &program.structs[record.index()];
+            if def.open {
+                return Some(Vec::new());
+            }
+            let inner = def.fields.first().and_then(|field| field.shape.as_ref()).map_or(0, Vec::len);
+            without(fields.first()?, inner)
+        }
     }
 }

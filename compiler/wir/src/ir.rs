@@ -37,6 +37,8 @@ pub struct Module {
     pub globals: PrimaryMap<GlobalId, Global>,
     /// The function that runs first: no parameters, one `i32` result (or a REPL entry with any signature).
     pub entry: Option<FuncId>,
+    /// Further functions that the host calls, by name.
+    pub exports: Vec<(String, FuncId)>,
 }
 
 /// A slot that lives as long as the program; zero (null) before its first `globalset`.

@@ -170,6 +170,10 @@ impl<'a> Parser<'a> {
                 module.globals.push(Global { name, ty });
             }
             "entry" => module.entry = Some(self.id("@f", FuncId::from_u32)?),
+            "export" => {
+                let name = self.string()?;
+                module.exports.push((name, self.id("@f", FuncId::from_u32)?));
+            }
             "func" => {
                 let id = self.id("@f", FuncId::from_u32)?;
                 if id != module.funcs.next_key() {
@@ -178,7 +182,7 @@ impl<'a> Parser<'a> {
                 let func = self.function()?;
                 module.funcs.push(func);
             }
-            _ => return self.error("global, entry or func"),
+            _ => return self.error("global, entry, export or func"),
         }
         Ok(())
     }

@@ -34,6 +34,9 @@ fn print_all(module: &Module, raw: bool) -> String {
     if let Some(entry) = module.entry {
         let _ = writeln!(out, "entry {entry}");
     }
+    for (name, export) in &module.exports {
+        let _ = writeln!(out, "export {} {export}", quote(name));
+    }
     for (id, func) in module.funcs.iter() {
         Printer::new(func, raw, &mut out).func(id);
     }

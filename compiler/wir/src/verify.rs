@@ -66,6 +66,14 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
             problem: "the entry does not exist".into(),
         });
     }
+    if let Some((name, _)) = module.exports.iter().find(|(_, export)| !module.funcs.is_valid(*export)) {
+        errors.push(VerifyError {
+            func: FuncId::from_u32(0),
+            func_name: String::new(),
+            inst: None,
+            problem: format!("the export {name} does not exist"),
+        });
+    }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 

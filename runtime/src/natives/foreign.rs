@@ -12,8 +12,8 @@ use std::sync::Mutex;
 use super::Value;
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::array::{Array, ArrayRef};
-use crate::buffer;
 use crate::fault::{self, Fault};
+use crate::{buffer, capi};
 
 /// A value that C code made and that only C code can look into.
 struct Foreign {
@@ -74,6 +74,28 @@ pub unsafe extern "C" fn ravel_foreign_null(name: *const c_char) -> ! {
     fault::raise(Fault::new(format!("the C function {name} gave a null pointer")))
 }
 
+/// Ends the program because a C function gave another array than it is declared to give; a rank of -1 admits any.
+///
+/// # Safety
+/// `name` is a NUL-terminated text, `object` a valid object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_foreign_shape(name: *const c_char, object: *mut ArrayHeader, elem: i32, rank: i32) -> ! {
+    // SAFETY: the caller says so.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+    // SAFETY: the caller says that a non-null pointer is a valid object.
+    let given = NonNull::new(object)
+        .map_or("nothing".to_string(), |object| unsafe { ArrayRef::from_raw(object) }.description());
+    let elem = u8::try_from(elem).ok().and_then(ElemTag::from_u8).map_or("another type", ElemTag::name);
+    let axes = match rank {
+        0 => "no axis".to_string(),
+        1 => "1 axis".to_string(),
+        n if n > 1 => format!("{n} axes"),
+        _ => "any number of axes".to_string(),
+    };
+    let message = format!("the C function {name} gave {given}, not what it is declared to give: {elem} with {axes}");
+    fault::raise(Fault::new(message))
+}
+
 /// What adapters in shared libraries call; executables link the functions themselves. The order is that of the adapters' own text.
 #[repr(C)]
 struct Interface {
@@ -83,6 +105,9 @@ struct Interface {
     boxed: *const (),
     value: *const (),
     null: *const (),
+    shape: *const (),
+    /// The functions of `ravel.h`.
+    arrays: [*const (); 12],
 }
 
 // SAFETY: the addresses of functions are constants.
@@ -95,6 +120,21 @@ static INTERFACE: Interface = Interface {
     boxed: ravel_foreign_box as *const (),
     value: ravel_foreign_value as *const (),
     null: ravel_foreign_null as *const (),
+    shape: ravel_foreign_shape as *const (),
+    arrays: [
+        capi::ravel_array_new as *const (),
+        capi::ravel_array_borrow as *const (),
+        capi::ravel_array_data as *const (),
+        capi::ravel_array_shape as *const (),
+        capi::ravel_array_rank as *const (),
+        capi::ravel_array_type as *const (),
+        capi::ravel_array_size as *const (),
+        capi::ravel_array_shared as *const (),
+        capi::ravel_array_retain as *const (),
+        capi::ravel_array_release as *const (),
+        capi::ravel_array_collect as *const (),
+        capi::ravel_last_error as *const (),
+    ],
 };
 
 #[derive(Clone, Copy)]

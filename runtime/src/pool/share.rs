@@ -153,7 +153,8 @@ impl Pool {
         let open = offer.open.load(Ordering::SeqCst);
         // SAFETY: the owner writes the job of a closed offer only, and does not return before this thread has left.
         if open && let Some(job) = unsafe { *offer.job.get() } {
-            self.working_for(&job, || within(Inside::InnerChunk, || offer.chunks.work(&job, slot)));
+            let work = || within(Inside::InnerChunk, || offer.chunks.work(&job, slot));
+            self.working_for(&job, || self.time_of(slot).working(work));
         }
         offer.helpers.fetch_sub(1, Ordering::SeqCst);
         open

@@ -227,6 +227,7 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
         parallel: way.parallel,
         // So that small arrays are stored as large ones are.
         large_result: 64,
+        profile: None,
         entry_name: "fuzz".to_string(),
         device: way.device.then_some(Device { launch_work: 1.0 }),
         release_globals: true,

@@ -63,7 +63,8 @@ pub fn load_with(root: &str, files: &[(&str, &str)]) -> (ir::Program, Vec<Diagno
     let root = RootSource { name: "root.sac".into(), text: root.into() };
     // As at a prompt, so that plain variables will do for reference parameters.
     let options = Options { at_prompt: true, ..Options::default() };
-    let (program, reports) = ravel_core::load(root, &mut memory, &options, &mut map, &mut ravel_core::Kept::default());
+    let (program, reports) =
+        ravel_core::load(root, &mut memory, &options, &mut map, &mut ravel_core::Kept::default(), None);
     (program, reports.into_sorted(&map), map)
 }
 

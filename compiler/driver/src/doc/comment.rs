@@ -13,31 +13,110 @@ pub struct Example<'a> {
     pub value: &'a str,
 }
 
-/// The comment that ends on the line before `start`, or on the same line.
+/// The comment that ends on the line before `start`, or on the same line: `/* .. */` or lines `// ..`.
 pub fn before(text: &str, start: usize) -> Option<Comment> {
     let head = text.get(..start)?;
-    let gap = head.len() - head.trim_end().len();
-    let between = &head[head.len() - gap..];
-    let body = head.trim_end().strip_suffix("*/")?;
-    if between.matches('\n').count() > 1 {
+    let trimmed = head.trim_end();
+    if head[trimmed.len()..].matches('\n').count() > 1 {
         return None;
     }
-    let body = &body[body.rfind("/*")? + 2..];
-    let lines = body.lines().map(|line| {
-        let line = line.trim_start();
-        line.strip_prefix('*').map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest)).trim_end().to_string()
-    });
-    let mut lines: Vec<String> = lines.collect();
-    while lines.first().is_some_and(String::is_empty) {
-        lines.remove(0);
+    if let Some(body) = trimmed.strip_suffix("*/") {
+        let open = body.rfind("/*")?;
+        // What stands behind something else on its line is about that.
+        let line = &body[..open];
+        let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
+        return line.trim().is_empty().then(|| Comment::of(&body[open + 2..]));
     }
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
+    let lines = trimmed.lines().rev().map_while(line_comment).collect::<Vec<_>>();
+    (!lines.is_empty()).then(|| Comment::of(&lines.into_iter().rev().collect::<Vec<_>>().join("\n")))
+}
+
+/// The comment that a text begins with, behind lines `//! ..` for the compiler.
+pub fn first(text: &str) -> Option<Comment> {
+    let mut rest = text.trim_start();
+    while rest.starts_with("//!") {
+        rest = rest.split_once('\n')?.1.trim_start();
     }
-    Some(Comment { lines })
+    if let Some(body) = rest.strip_prefix("/*") {
+        return Some(Comment::of(body.split_once("*/")?.0));
+    }
+    let lines: Vec<String> = rest.lines().map_while(line_comment).collect();
+    (!lines.is_empty()).then(|| Comment::of(&lines.join("\n")))
+}
+
+/// What stands behind `//` on a line of its own.
+fn line_comment(line: &str) -> Option<String> {
+    let text = line.trim_start().strip_prefix("//")?;
+    // As a line of the other kind of comment.
+    (!text.starts_with('!')).then(|| format!("*{}", text.trim_start_matches('/')))
+}
+
+/// Whether a line only decorates.
+fn is_rule(line: &str) -> bool {
+    line.len() > 2 && line.chars().all(|c| "*-=#_".contains(c))
+}
+
+/// The tags of public SaC as sentences and a list: `@param n the number` is `- \`n\`: the number`. Lines of `@fn` and `@file` say what the
+/// code says.
+fn without_tags(lines: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    let mut dropping = false;
+    for line in lines {
+        let Some(tagged) = line.trim_start().strip_prefix('@') else {
+            dropping &= !line.is_empty();
+            if !dropping {
+                kept.push(line);
+            }
+            continue;
+        };
+        let (tag, text) = tagged.split_once(char::is_whitespace).unwrap_or((tagged, ""));
+        let text = text.trim();
+        dropping = ["fn", "file", "author", "defgroup", "ingroup"].contains(&tag);
+        let item = match tag {
+            _ if dropping => continue,
+            "param" => {
+                let (name, about) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+                format!("- `{name}`: {}", about.trim_start_matches([' ', '-', ':', '\t']))
+            }
+            "return" | "returns" | "result" => format!("- gives: {text}"),
+            "see" | "sa" => format!("- see also: {text}"),
+            _ => {
+                kept.push(text.to_string());
+                continue;
+            }
+        };
+        if kept.last().is_some_and(|last| !last.is_empty() && !last.starts_with("- ")) {
+            kept.push(String::new());
+        }
+        kept.push(item);
+    }
+    kept
 }
 
 impl Comment {
+    /// The lines of a body, without stars in front of them and without rules.
+    fn of(body: &str) -> Comment {
+        // Lines without stars keep what they are indented more than the others.
+        let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
+        let least = body.lines().skip(1).filter(|line| !line.trim().is_empty()).map(|line| indent(&line)).min();
+        let lines = body.trim_end_matches('*').lines().enumerate().map(|(k, line)| {
+            let bare = line.trim_start();
+            let cut = if k == 0 { indent(&line) } else { least.unwrap_or(0) };
+            let plain = || line.get(cut.min(indent(&line))..).unwrap_or(bare);
+            let text = bare.strip_prefix('*').map_or_else(plain, |rest| rest.strip_prefix(' ').unwrap_or(rest));
+            text.trim_end().to_string()
+        });
+        let mut lines = without_tags(lines.filter(|line| !is_rule(line)).collect());
+        lines.dedup_by(|a, b| a.is_empty() && b.is_empty());
+        while lines.first().is_some_and(String::is_empty) {
+            lines.remove(0);
+        }
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        Comment { lines }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -153,6 +232,21 @@ mod tests {
         assert_eq!(comment.keys(), vec![("Like", "numpy.f, scipy.f"), ("Work", "n^2")]);
         assert_eq!(before("/* x */\n\n\nint f", 10), None);
         assert_eq!(before("int f", 0), None);
+    }
+
+    #[test]
+    fn lines_and_tags_are_understood() {
+        let text = "int f; // of f\n// Is g,\n// with more.\nint g";
+        let comment = before(text, text.len() - 5).expect("there is one");
+        assert_eq!(comment.lines().collect::<Vec<_>>(), ["Is g,", "with more."]);
+        assert_eq!(before("int f() { } /* of f */\nint g", 24), None);
+        let text = "/*******\n *\n * @fn int f( int n)\n *   more of it\n *\n * @brief Is f.\n *\n * @param n   how many\n * @return it\n *\n *******/\nint f";
+        let comment = before(text, text.len() - 5).expect("there is one");
+        assert_eq!(comment.lines().collect::<Vec<_>>(), ["Is f.", "", "- `n`: how many", "- gives: it"]);
+        assert_eq!(
+            first("//! stdlib 2024\n\n// A program.\nint f").map(|c| c.first_sentence()),
+            Some("A program.".into())
+        );
     }
 
     #[test]

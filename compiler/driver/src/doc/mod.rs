@@ -1,20 +1,28 @@
 //! `ravel doc`: reference pages of modules from their documentation comments.
 //!
-//! A documentation comment is a `/* ... */` right before a definition; it belongs to the definitions behind it as long as no blank line
-//! or other comment comes between, and to all that a macro behind it defines. The comment before `module` is about the module. Its first
+//! A documentation comment is a `/* ... */`, or lines `// ...`, right before a definition; it belongs to the definitions behind it as
+//! long as no blank line or other comment comes between, and to all that a macro behind it defines. The comment before `module` is about the module. Its first
 //! sentence says what the thing is; where it begins with `For the library itself` no page shows it; a line of its own `call(...) is value.` is an example, which [`examples`] makes a program of; a last line
 //! `Like: numpy.sort.  Work: n log n.` has keys.
 
 mod comment;
+mod html;
+mod links;
 mod page;
+mod search;
+mod signature;
+mod unify;
 
+pub use html::site;
 pub use page::{index, page};
+pub use search::{Hit, search};
 
 use crate::files::{LIBRARY, library_sources};
 use crate::pipeline::{Compilation, Failure};
-use comment::{Comment, before};
-use ravel_syntax::ast::{Definition, File, Function, Header, OfferKind, SymbolSet, TypeBase};
+use comment::{Comment, before, first};
+use ravel_syntax::ast::{Definition, File, Header, OfferKind, SymbolSet, TypeBase};
 use ravel_syntax::{print_head, print_type};
+use signature::Signature;
 use std::path::Path;
 
 /// What the pages say of a module.
@@ -31,16 +39,30 @@ pub struct Module {
     /// Names that stand for one of several element types.
     families: Vec<(String, Vec<String>)>,
     entries: Vec<Entry>,
+    /// Its text, for the pages of the source.
+    source: String,
 }
 
 /// Definitions that share a comment.
 struct Entry {
     /// Each once, in order.
     names: Vec<String>,
-    heads: Vec<String>,
+    heads: Vec<Head>,
     /// Its place on the page, which does not depend on how a reader makes anchors of titles.
     anchor: String,
     comment: Comment,
+}
+
+/// One definition, as far as users see it.
+struct Head {
+    name: String,
+    text: String,
+    /// Its line in the source, from 1.
+    line: usize,
+    /// It is not written in SaC.
+    native: bool,
+    /// What a function takes and gives, unless that is any number of values.
+    signature: Option<Signature>,
 }
 
 /// Why there is no page, with what was said about the source.
@@ -57,6 +79,31 @@ pub fn library() -> Result<Vec<Module>, Refused> {
         .collect()
 }
 
+/// The documentation of the definition that begins at a byte of a text, as it is written there: the comment before it, or before the definitions
+/// that it follows without a blank line. In files of the user lines with `//` count, too.
+pub fn described(text: &str, start: usize) -> String {
+    let lines = |comment: &Comment| comment.lines().collect::<Vec<_>>().join("\n");
+    let Some(head) = text.get(..start) else { return String::new() };
+    if let Some(comment) = before(text, start) {
+        return lines(&comment);
+    }
+    let above = head.lines().rev().map(str::trim).take_while(|line| line.starts_with("//"));
+    let mut above: Vec<&str> = above.map(|line| line.trim_start_matches('/').trim()).collect();
+    if !above.is_empty() {
+        above.reverse();
+        return above.join("\n");
+    }
+    // Families of definitions share the comment above the first of them.
+    let paragraph = head.rfind("\n\n").map_or(0, |at| at + 2);
+    let Some(open) = text[paragraph..start].rfind("\n/*").or_else(|| text[paragraph..].starts_with("/*").then_some(0))
+    else {
+        return String::new();
+    };
+    let close = text[paragraph + open..start].find("*/").map(|at| paragraph + open + at + 2);
+    let comment = close.and_then(|close| before(text, close + text[close..].len() - text[close..].trim_start().len()));
+    comment.map_or(String::new(), |comment| lines(&comment))
+}
+
 /// What the library says of a function: heads, module and comment of each entry; nothing if it has none of this name.
 pub fn about(name: &str) -> Option<String> {
     let mut text = String::new();
@@ -67,9 +114,8 @@ pub fn about(name: &str) -> Option<String> {
             continue;
         }
         for entry in module.entries.iter().filter(|entry| entry.names.iter().any(|known| known == name)) {
-            let heads: Vec<&String> = entry.heads.iter().filter(|head| head.contains(&format!("{name}("))).collect();
-            for head in if heads.is_empty() { entry.heads.iter().collect() } else { heads } {
-                text.push_str(&format!("{head}\n"));
+            for head in entry.heads.iter().filter(|head| head.name == name) {
+                text.push_str(&format!("{}\n", head.text));
             }
             text.push_str(&format!("  module {}\n", module.name));
             for line in entry.comment.lines() {
@@ -97,9 +143,8 @@ pub fn offered(module: &str) -> Vec<(String, Vec<String>)> {
         open.extend(module.offers.iter().filter(|(_, some)| some.is_empty()).map(|(name, _)| name.clone()));
         for entry in module.entries {
             for name in &entry.names {
-                let own = |head: &&String| head.contains(&format!("{name}("));
-                let heads: Vec<String> = entry.heads.iter().filter(own).cloned().collect();
-                found.push((name.clone(), if heads.is_empty() { entry.heads.clone() } else { heads }));
+                let own = entry.heads.iter().filter(|head| head.name == *name);
+                found.push((name.clone(), own.map(|head| head.text.clone()).collect()));
             }
         }
     }
@@ -193,43 +238,55 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
     let mut entries: Vec<Entry> = Vec::new();
     let mut last_start = None;
     for definition in &file.definitions {
-        let Some((name, start, head)) = head(definition) else { continue };
-        if !is_exported(&name) {
+        let Some((start, mut head)) = head(definition) else { continue };
+        if !is_exported(&head.name) {
             continue;
         }
+        head.line = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
         // What a macro defines stands where the macro is used.
         let same_macro = last_start.replace(start) == Some(start);
         match (before(text, start), entries.last_mut()) {
-            (_, Some(entry)) if same_macro => entry.add(name, head),
-            (None, Some(entry)) if continues(text, start) => entry.add(name, head),
+            (_, Some(entry)) if same_macro => entry.add(head),
+            (None, Some(entry)) if continues(text, start) => entry.add(head),
             (comment, _) => {
                 let comment = comment.unwrap_or_default();
-                let same = entries.iter().filter(|entry| entry.names[0] == name).count();
-                let anchor = anchor(&name, same);
-                entries.push(Entry { names: vec![name], heads: vec![head], anchor, comment });
+                let same = entries.iter().filter(|entry| entry.names[0] == head.name).count();
+                let anchor = anchor(&head.name, same);
+                entries.push(Entry { names: vec![head.name.clone()], heads: vec![head], anchor, comment });
             }
         }
     }
+    // What stands first is about the file, unless it is about what follows.
+    let about = before(text, start)
+        .or_else(|| first(text).filter(|comment| entries.first().is_none_or(|entry| entry.comment != *comment)));
     entries.retain(|entry| !entry.comment.is_internal());
     Module {
         name,
         folder: folder.to_string(),
-        about: before(text, start).unwrap_or_default(),
+        about: about.unwrap_or_default(),
         uses,
         offers,
         kept,
         families,
         entries,
+        source: text.to_string(),
+    }
+}
+
+impl Module {
+    /// The element types of a family, if the name is one.
+    fn members(&self, name: &str) -> Option<Vec<String>> {
+        self.families.iter().find(|(family, _)| family == name).map(|(_, members)| members.clone())
     }
 }
 
 impl Entry {
-    fn add(&mut self, name: String, head: String) {
-        if !self.names.contains(&name) {
-            self.names.push(name);
+    fn add(&mut self, head: Head) {
+        if !self.names.contains(&head.name) {
+            self.names.push(head.name.clone());
         }
         // A macro with one text for many functions repeats none of them.
-        if !self.heads.contains(&head) {
+        if self.heads.iter().all(|other| other.text != head.text) {
             self.heads.push(head);
         }
     }
@@ -258,34 +315,39 @@ fn continues(text: &str, start: usize) -> bool {
         .is_some_and(|lines| !lines.ends_with("\n\n") && !lines.trim_end_matches([' ', '\t']).ends_with('\n'))
 }
 
-/// Name, place and head of a definition that pages show.
-fn head(definition: &Definition) -> Option<(String, usize, String)> {
-    Some(match definition {
-        Definition::Function(function) => of_function(function),
+/// Place and head of a definition that pages show; its line is not known yet.
+fn head(definition: &Definition) -> Option<(usize, Head)> {
+    let (name, span, text) = match definition {
+        Definition::Function(function) => {
+            let head = Head {
+                name: function.name.name.to_string(),
+                text: print_head(function),
+                line: 0,
+                native: function.attributes.external,
+                signature: Signature::of(function),
+            };
+            return Some((function.head_span.start as usize, head));
+        }
         Definition::Struct(record) => {
             let fields: Vec<String> =
                 record.fields.iter().map(|field| format!("{} {};", print_type(&field.ty), field.name.name)).collect();
-            let head = format!("struct {} {{ {} }}", record.name.name, fields.join(" "));
-            (record.name.name.to_string(), record.span.start as usize, head)
+            (&record.name, record.span, format!("struct {} {{ {} }}", record.name.name, fields.join(" ")))
         }
         Definition::Typedef(typedef) => {
             let head = format!("typedef {} {}", print_type(&typedef.base), typedef.name.name);
-            (typedef.name.name.to_string(), typedef.span.start as usize, head)
+            (&typedef.name, typedef.span, head)
         }
         Definition::ExternalTypedef(typedef) => {
-            let head = format!("external typedef {}", typedef.name.name);
-            (typedef.name.name.to_string(), typedef.span.start as usize, head)
+            (&typedef.name, typedef.span, format!("external typedef {}", typedef.name.name))
         }
         Definition::Object(object) => {
-            let head = format!("objdef {} {}", print_type(&object.ty), object.name.name);
-            (object.name.name.to_string(), object.span.start as usize, head)
+            (&object.name, object.span, format!("objdef {} {}", print_type(&object.ty), object.name.name))
         }
         _ => return None,
-    })
-}
-
-fn of_function(function: &Function) -> (String, usize, String) {
-    (function.name.name.to_string(), function.head_span.start as usize, print_head(function))
+    };
+    let native = matches!(definition, Definition::ExternalTypedef(_));
+    let head = Head { name: name.name.to_string(), text, line: 0, native, signature: None };
+    Some((span.start as usize, head))
 }
 
 /// A program that runs the examples in the comments of a module and reports those that are wrong; nothing if there are none.

@@ -1,6 +1,7 @@
 //! Markdown of the pages.
 
 use super::comment::{Comment, example, is_keys};
+use super::links::{Links, Part};
 use super::{Entry, Module};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,17 +9,15 @@ use std::fmt::Write;
 /// The page of a module; `modules` are those that it can link to.
 pub fn page(module: &Module, modules: &[Module]) -> String {
     let mut out = format!("# {}\n", module.name);
-    prose(&mut out, &module.about);
+    let mut links = Links { modules, module, entry: None };
+    prose(&mut out, &module.about, &links);
     if !module.offers.is_empty() {
-        let of = |(name, symbols): &(String, Vec<String>)| match &symbols[..] {
-            [] => format!("all of {}", link(name, modules)),
-            some => {
-                let some = some.iter().filter(|symbol| !module.kept.contains(symbol));
-                let some: Vec<String> = some.map(|symbol| format!("`{symbol}`")).collect();
-                format!("{} of {}", some.join(", "), link(name, modules))
-            }
-        };
-        let offers: Vec<String> = module.offers.iter().map(of).collect();
+        let offers = module.offers.iter().map(|(name, symbols)| {
+            let some = of_offer(module, symbols).iter().map(|symbol| format!("`{symbol}`")).collect::<Vec<_>>();
+            let what = if some.is_empty() { "all".to_string() } else { some.join(", ") };
+            format!("{what} of {}", link(name, modules))
+        });
+        let offers: Vec<String> = offers.collect();
         let _ = write!(out, "\nOffers {}.\n", offers.join("; "));
     }
     if !module.families.is_empty() {
@@ -41,14 +40,26 @@ pub fn page(module: &Module, modules: &[Module]) -> String {
     for entry in entries {
         let _ = write!(
             out,
-            "\n<a id=\"{}\"></a>\n### {}\n\n```c\n{}\n```\n",
+            "\n<a id=\"{}\"></a>\n### {}{}\n\n```c\n{}\n```\n",
             entry.anchor,
             title(entry),
-            entry.heads.join("\n")
+            if natives(entry) { " (native)" } else { "" },
+            entry.heads.iter().map(|head| head.text.as_str()).collect::<Vec<_>>().join("\n")
         );
-        prose(&mut out, &entry.comment);
+        links.entry = Some(entry);
+        prose(&mut out, &entry.comment, &links);
     }
     out
+}
+
+/// What a module offers of another one; nothing means all.
+pub(super) fn of_offer<'a>(module: &Module, symbols: &'a [String]) -> Vec<&'a String> {
+    symbols.iter().filter(|symbol| !module.kept.contains(symbol)).collect()
+}
+
+/// Whether no function of an entry is written in SaC.
+pub(super) fn natives(entry: &Entry) -> bool {
+    entry.heads.iter().all(|head| head.native)
 }
 
 /// The list of all modules, and the names of other libraries with ours.
@@ -111,29 +122,54 @@ fn split_names(text: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty() && is_name(name)).collect()
 }
 
-/// A comment as paragraphs, examples as code, keys as a list.
-fn prose(out: &mut String, comment: &Comment) {
+/// A comment as paragraphs, examples as code, keys as a list, inputs at the prompt as text that tests find.
+fn prose(out: &mut String, comment: &Comment, links: &Links) {
     if !comment.is_empty() {
         out.push('\n');
     }
+    let mut is_prompt = false;
     for line in comment.lines() {
-        if let Some(example) = example(line) {
-            let _ = writeln!(out, "- `{}` is `{}`", example.call, example.value);
-        } else if is_keys(line) {
-            continue;
-        } else if line.starts_with("    ") {
-            let _ = writeln!(out, "{line}");
-        } else {
-            let _ = writeln!(out, "{}", escaped(line));
+        let indented = line.strip_prefix("    ");
+        if is_prompt && indented.is_none() {
+            out.push_str("```\n");
+            is_prompt = false;
         }
+        if !is_prompt && indented.is_some_and(|code| code.starts_with("ravel> ")) {
+            out.push_str("```text\n");
+            is_prompt = true;
+        }
+        if let Some(code) = indented {
+            let _ = writeln!(out, "{}", if is_prompt { code } else { line });
+        } else if let Some(example) = example(line) {
+            let _ = writeln!(out, "- `{}` is `{}`", example.call, example.value);
+        } else if !is_keys(line) {
+            let _ = writeln!(out, "{}", linked(line, links));
+        }
+    }
+    if is_prompt {
+        out.push_str("```\n");
     }
     let keys = comment.keys();
     if !keys.is_empty() {
-        out.push('\n');
+        out.push_str(if out.ends_with("\n\n") { "" } else { "\n" });
         for (key, text) in keys {
             let _ = writeln!(out, "- *{key}:* {}", escaped(text));
         }
     }
+}
+
+/// A line whose names between backquotes are links where they mean something.
+fn linked(line: &str, links: &Links) -> String {
+    let parts = links.parts(line).into_iter().map(|part| match part {
+        Part::Text(text) => escaped(text),
+        Part::Code(code, None) => format!("`{code}`"),
+        Part::Code(code, Some((module, anchor))) => {
+            let page = if module == links.module.name { String::new() } else { format!("{module}.md") };
+            let place = if anchor.is_empty() { String::new() } else { format!("#{anchor}") };
+            format!("[`{code}`]({page}{place})")
+        }
+    });
+    parts.collect()
 }
 
 fn link(name: &str, modules: &[Module]) -> String {

@@ -5,6 +5,7 @@
 //! it is left. Loops that stay loops are listed with what keeps their iterations in order. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
 
 mod describe;
+mod lens;
 mod perf;
 mod placement;
 mod render;

@@ -20,6 +20,7 @@ extern ravel_object *ravel_string_new(const char *, long long);
 extern ravel_object *ravel_foreign_box(void *, void (*)(void *));
 extern void *ravel_foreign_value(ravel_object *);
 extern void ravel_foreign_null(const char *);
+extern void ravel_foreign_shape(const char *, ravel_object *, int, int);
 #else
 struct ravel_interface {
     ravel_object *(*alloc)(unsigned char, unsigned, const long long *);
@@ -28,6 +29,19 @@ struct ravel_interface {
     ravel_object *(*box)(void *, void (*)(void *));
     void *(*value)(ravel_object *);
     void (*null)(const char *);
+    void (*shape)(const char *, ravel_object *, int, int);
+    ravel_object *(*array_new)(unsigned, int, const long long *);
+    ravel_object *(*array_borrow)(const void *, unsigned, int, const long long *, void (*)(void *), void *);
+    void *(*array_data)(ravel_object *);
+    const long long *(*array_shape)(const ravel_object *);
+    int (*array_rank)(const ravel_object *);
+    unsigned (*array_type)(const ravel_object *);
+    long long (*array_size)(const ravel_object *);
+    int (*array_shared)(const ravel_object *);
+    void (*array_retain)(ravel_object *);
+    void (*array_release)(ravel_object *);
+    long long (*array_collect)(void);
+    const char *(*last_error)(void);
 };
 const struct ravel_interface *ravel_foreign_interface;
 #define ravel_alloc ravel_foreign_interface->alloc
@@ -36,6 +50,21 @@ const struct ravel_interface *ravel_foreign_interface;
 #define ravel_foreign_box ravel_foreign_interface->box
 #define ravel_foreign_value ravel_foreign_interface->value
 #define ravel_foreign_null ravel_foreign_interface->null
+#define ravel_foreign_shape ravel_foreign_interface->shape
+#define FORWARD(result, name, params, args) \
+    __attribute__((visibility("hidden"))) result ravel_##name params { return ravel_foreign_interface->name args; }
+FORWARD(ravel_object *, array_new, (unsigned t, int r, const long long *s), (t, r, s))
+FORWARD(ravel_object *, array_borrow, (const void *d, unsigned t, int r, const long long *s, void (*f)(void *), void *o), (d, t, r, s, f, o))
+FORWARD(void *, array_data, (ravel_object *a), (a))
+FORWARD(const long long *, array_shape, (const ravel_object *a), (a))
+FORWARD(int, array_rank, (const ravel_object *a), (a))
+FORWARD(unsigned, array_type, (const ravel_object *a), (a))
+FORWARD(long long, array_size, (const ravel_object *a), (a))
+FORWARD(int, array_shared, (const ravel_object *a), (a))
+FORWARD(void, array_retain, (ravel_object *a), (a))
+FORWARD(void, array_release, (ravel_object *a), (a))
+FORWARD(long long, array_collect, (void), ())
+FORWARD(const char *, last_error, (void), ())
 #endif
 "#;
 
@@ -92,6 +121,7 @@ fn inner(form: &Form) -> String {
     match form {
         Form::Scalar(basic) => c_type(*basic).to_string(),
         Form::Array(basic) => format!("{} *", c_type(*basic)),
+        Form::Whole(_) => "ravel_object *".to_string(),
         Form::Text => "char *".to_string(),
         Form::Handle { .. } => "void *".to_string(),
     }
@@ -111,6 +141,7 @@ fn passed(form: &Form, p: usize) -> String {
     match form {
         Form::Scalar(_) => format!("p{p}"),
         Form::Array(_) => format!("p{p}->data"),
+        Form::Whole(_) => format!("p{p}"),
         Form::Text => format!("t{p}"),
         Form::Handle { .. } => format!("ravel_foreign_value(p{p})"),
     }
@@ -127,7 +158,7 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
         let result = results.iter().find(|result| result.position == position);
         types.push(match (param, result) {
             // An array is changed in place, anything else through a pointer.
-            (Some(param), Some(_)) if matches!(param.form, Form::Array(_)) => inner(&param.form),
+            (Some(param), Some(_)) if matches!(param.form, Form::Array(_) | Form::Whole(_)) => inner(&param.form),
             (Some(param), Some(_)) => format!("{}*", inner(&param.form)),
             (Some(param), None) => inner(&param.form),
             (None, Some(result)) => format!("{}*", inner(&result.form)),
@@ -160,7 +191,7 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
     for (r, result) in results.iter().enumerate() {
         let ty = inner(&result.form);
         match (result.shared, &result.form) {
-            (Some(p), Form::Array(_)) => writeln!(out, "    ravel_object *r{r} = ravel_copy(p{p});")?,
+            (Some(p), Form::Array(_) | Form::Whole(_)) => writeln!(out, "    ravel_object *r{r} = ravel_copy(p{p});")?,
             (Some(p), form) => writeln!(out, "    {ty} r{r} = {};", passed(form, p))?,
             (None, _) => writeln!(out, "    {ty} r{r} = 0;")?,
         }
@@ -171,6 +202,7 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
         let param = params.iter().position(|param| param.position == position);
         arguments.push(match (result, param) {
             (Some(r), Some(p)) if matches!(params[p].form, Form::Array(_)) => format!("r{r}->data"),
+            (Some(r), Some(p)) if matches!(params[p].form, Form::Whole(_)) => format!("r{r}"),
             (Some(r), _) => format!("&r{r}"),
             (None, Some(p)) => passed(&params[p].form, p),
             (None, None) => "0".to_string(),
@@ -179,6 +211,13 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
     let store = results.iter().position(|result| result.position == 0).map_or(String::new(), |r| format!("r{r} = "));
     writeln!(out, "    {store}c{n}({});", arguments.join(", "))?;
     for (r, result) in results.iter().enumerate() {
+        if matches!(result.form, Form::Whole(_)) && result.shared.is_none() {
+            writeln!(out, "    if (!r{r}) ravel_foreign_null(\"{name}\");")?;
+            // What the function was lent is not its own to give.
+            for p in (0..params.len()).filter(|p| matches!(params[*p].form, Form::Whole(_))) {
+                writeln!(out, "    if (r{r} == p{p}) r{r} = ravel_copy(p{p});")?;
+            }
+        }
         convert(out, (n, r), result, name)?;
         match one {
             true => writeln!(out, "    return v{r};")?,
@@ -193,7 +232,18 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
 fn convert(out: &mut String, (n, r): (usize, usize), result: &CResult, name: &str) -> std::fmt::Result {
     match &result.form {
         Form::Scalar(basic) => writeln!(out, "    {} v{r} = r{r};", outer(&Form::Scalar(*basic))),
-        Form::Array(_) if result.shared.is_some() => writeln!(out, "    ravel_object *v{r} = r{r};"),
+        Form::Array(_) | Form::Whole(_) if result.shared.is_some() => writeln!(out, "    ravel_object *v{r} = r{r};"),
+        Form::Whole(basic) => {
+            writeln!(out, "    ravel_object *v{r} = r{r};")?;
+            let rank = result.rank.map_or(String::new(), |rank| format!(" || v{r}->rank != {rank}"));
+            let fixed: String =
+                result.fixed.iter().map(|(axis, n)| format!(" || v{r}->shape[{axis}] != {n}")).collect();
+            let (tag, axes) = (tag(*basic), result.rank.map_or(-1, |rank| rank as i64));
+            writeln!(
+                out,
+                "    if (v{r}->kind != 0 || v{r}->elem != {tag}{rank}{fixed}) ravel_foreign_shape(\"{name}\", v{r}, {tag}, {axes});"
+            )
+        }
         Form::Array(basic) => {
             let extent = |extent: &Extent| match extent {
                 Extent::Number(n) => n.to_string(),

@@ -17,6 +17,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// `ravel.h`, for C code that takes or makes whole arrays.
+pub const HEADER: &str = include_str!("../../../../runtime/include/ravel.h");
+
 /// The C functions that a program calls.
 #[derive(Clone, Debug, Default)]
 pub struct Foreign {
@@ -103,8 +106,8 @@ impl Foreign {
         let source = folder.path().join("adapters.c");
         let library = folder.path().join("adapters.so");
         self.write(&source)?;
-        let mut arguments: Vec<OsString> = ["-shared", "-fPIC", "-O1", "-w"].map(OsString::from).to_vec();
-        arguments.extend([source.into(), "-o".into(), library.clone().into()]);
+        let mut arguments: Vec<OsString> = ["-shared", "-fPIC", "-O2", "-w"].map(OsString::from).to_vec();
+        arguments.extend([include(&folder), source.into(), "-o".into(), library.clone().into()]);
         arguments.extend(self.inputs());
         arguments.extend(["-Wl,-z,defs", "-lm"].map(OsString::from));
         self.compile(&folder, &arguments)?;
@@ -127,7 +130,7 @@ impl Foreign {
         let mut arguments: Vec<OsString> = ["-c", "-fPIC", "-O1", "-w", "-DRAVEL_LINKED"].map(OsString::from).to_vec();
         arguments.extend([source.into(), "-o".into(), object.clone().into()]);
         self.compile(&folder, &arguments)?;
-        let mut inputs = vec![object.into()];
+        let mut inputs = vec![include(&folder), "-O2".into(), object.into()];
         inputs.extend(self.inputs());
         Ok((Some(folder), inputs))
     }
@@ -160,8 +163,10 @@ impl Foreign {
         arguments
     }
 
+    /// The adapters, and the header that C text of the program may include.
     fn write(&self, source: &Path) -> Result<(), Vec<Diagnostic>> {
-        std::fs::write(source, adapter::text(&self.signatures)).map_err(|why| {
+        let header = std::fs::write(source.with_file_name("ravel.h"), HEADER);
+        header.and_then(|()| std::fs::write(source, adapter::text(&self.signatures))).map_err(|why| {
             vec![self.report("the C functions cannot be compiled", &format!("{}: {why}", source.display()))]
         })
     }
@@ -216,6 +221,13 @@ impl Foreign {
     fn report(&self, title: &str, why: &str) -> Diagnostic {
         Diagnostic::error(Code::LinkFailed, title).at(self.place(), "declared here").with_note(why.to_string())
     }
+}
+
+/// Where C text finds `ravel.h`.
+fn include(folder: &Folder) -> OsString {
+    let mut flag = OsString::from("-I");
+    flag.push(folder.path());
+    flag
 }
 
 fn not_found(path: &Path, span: Span) -> Diagnostic {

@@ -1,6 +1,6 @@
 //! How a C function is called: the form of each value and its position, from the declaration and its `linksign`.
 
-use ravel_core::ir::{DimPat, ElemTy, External, Fun, Linked, LocalId, Program, TypePat, UserTypeKind};
+use ravel_core::ir::{DimPat, ElemTy, External, Fun, Linked, LocalId, Program, RankPat, TypePat, UserTypeKind};
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::Basic;
@@ -11,6 +11,8 @@ pub(super) enum Form {
     Scalar(Basic),
     /// The elements in row-major order.
     Array(Basic),
+    /// A `ravel_array *`: what the declaration does not tell of the shape, the array does.
+    Whole(Basic),
     /// A NUL-terminated text.
     Text,
     /// A pointer that C code made, and the function that releases it.
@@ -48,6 +50,9 @@ pub(super) struct CResult {
     /// The parameter at the same position, which C changes in place.
     pub shared: Option<usize>,
     pub extents: Vec<Extent>,
+    /// Of a whole array: the rank and the extents that it must have.
+    pub rank: Option<usize>,
+    pub fixed: Vec<(usize, i32)>,
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +92,7 @@ pub(super) fn signature(
     }
     let mut link = foreign.link.clone();
     let mut form = |ty: &TypePat| match form_of(program, ty.elem, ty.dims.is_empty(), &mut link) {
+        Some(Form::Array(basic)) if rank_of(&ty.dims).is_none() => Ok(Form::Whole(basic)),
         Some(form) => Ok(form),
         None => Err(refuse("C has no values of this type".to_string(), ty.span, "records and families stay in SaC")),
     };
@@ -105,11 +111,18 @@ pub(super) fn signature(
             let title = format!("a result of `{}` and its parameter `{name}` share a position", foreign.name);
             return Err(refuse(title, ty.span, "and differ in their types"));
         }
-        let extents = match (&form, shared) {
-            (Form::Array(_), None) => extents(program, fun, ty)?,
-            _ => Vec::new(),
-        };
-        results.push(CResult { form, position: *position, shared, extents });
+        let mut result =
+            CResult { form, position: *position, shared, extents: Vec::new(), rank: None, fixed: Vec::new() };
+        if let (Form::Array(basic), None) = (&result.form, shared) {
+            match extents(program, fun, ty) {
+                Some(extents) => result.extents = extents,
+                None => result.form = Form::Whole(*basic),
+            }
+        }
+        if matches!(result.form, Form::Whole(_)) {
+            (result.rank, result.fixed) = wanted(program, ty);
+        }
+        results.push(result);
     }
     let symbol = external.symbol.to_string();
     Ok((Signature { symbol, name: foreign.name.clone(), params, results, span: fun.span }, link))
@@ -165,34 +178,50 @@ fn positions(fun: &Fun, foreign: &ravel_core::ir::Foreign) -> Result<Vec<usize>,
     Ok(positions)
 }
 
-/// The extents of an array that C makes, which must follow from the declaration.
-fn extents(program: &Program, fun: &Fun, ty: &TypePat) -> Result<Vec<Extent>, Refusal> {
+/// The number of axes that a pattern takes; nothing if that is open.
+fn rank_of(dims: &[DimPat]) -> Option<usize> {
+    dims.iter()
+        .map(|dim| match dim {
+            DimPat::Num(_) | DimPat::Any | DimPat::Name(_) => Some(1),
+            DimPat::Rank { rank: RankPat::Num(n), .. } => usize::try_from(*n).ok(),
+            DimPat::Rank { .. } | DimPat::Star | DimPat::Plus => None,
+        })
+        .sum()
+}
+
+/// The axes that the type of the elements brings.
+fn inner_extents(program: &Program, mut elem: ElemTy) -> Vec<i32> {
     let mut found = Vec::new();
-    for dim in &ty.dims {
-        let extent = match dim {
-            DimPat::Num(n) => Some(Extent::Number(*n)),
-            DimPat::Name(local) => named(fun, *local),
-            _ => None,
-        };
-        let Some(extent) = extent else {
-            let report = refuse(
-                "the extents of an array that C makes must follow from the declaration".to_string(),
-                ty.span,
-                "this shape is not known",
-            );
-            return Err(Box::new(
-                report.with_help("write numbers, or names that parameters have, as in int[n] f(int n)"),
-            ));
-        };
-        found.push(extent);
-    }
-    let mut elem = ty.elem;
     while let ElemTy::User(id) = elem {
         let UserTypeKind::Typedef { base, shape } = &program.user_types[id.index()].kind else { break };
-        found.extend(shape.iter().map(|n| Extent::Number(*n)));
+        found.extend(shape);
         elem = *base;
     }
-    Ok(found)
+    found
+}
+
+/// The extents of an array that C makes, if they follow from the declaration.
+fn extents(program: &Program, fun: &Fun, ty: &TypePat) -> Option<Vec<Extent>> {
+    let outer = ty.dims.iter().map(|dim| match dim {
+        DimPat::Num(n) => Some(Extent::Number(*n)),
+        DimPat::Name(local) => named(fun, *local),
+        _ => None,
+    });
+    outer.chain(inner_extents(program, ty.elem).into_iter().map(|n| Some(Extent::Number(n)))).collect()
+}
+
+/// What is known of the shape of a whole array: its rank, and the extents of some axes.
+fn wanted(program: &Program, ty: &TypePat) -> (Option<usize>, Vec<(usize, i32)>) {
+    let inner = inner_extents(program, ty.elem);
+    let Some(outer) = rank_of(&ty.dims) else { return (None, Vec::new()) };
+    let number = |(axis, dim): (usize, &DimPat)| match dim {
+        DimPat::Num(n) => Some((axis, *n)),
+        _ => None,
+    };
+    // Behind a pattern of several axes the numbers of axes and patterns differ.
+    let of_outer = ty.dims.iter().enumerate().filter_map(number).filter(|_| ty.dims.len() == outer);
+    let fixed = of_outer.chain(inner.iter().enumerate().map(|(axis, n)| (outer + axis, *n))).collect();
+    (Some(outer + inner.len()), fixed)
 }
 
 /// Where a name of a type pattern gets its value from.

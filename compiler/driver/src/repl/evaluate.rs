@@ -243,7 +243,7 @@ impl Session {
     }
 
     /// Everything from core to code; the kinds of the results, and whether the input does something besides.
-    fn compile(
+    pub(super) fn compile(
         &mut self,
         compilation: &mut Compilation,
         program: &Program,
@@ -261,7 +261,7 @@ impl Session {
 }
 
 /// Gives what the statements of the function drop to variables that are shown.
-fn keep_results(fun: &mut ir::Fun) {
+pub(super) fn keep_results(fun: &mut ir::Fun) {
     let FunBody::Sac { block, .. } = &mut fun.body else {
         return;
     };

@@ -4,9 +4,14 @@
 //! entered before. The function is specialised for the present shapes of these variables, compiled, and called on a thread
 //! that a fault may end; what it returns are the variables' new values.
 
+pub mod call;
+pub mod cell;
 mod complete;
 mod drawing;
 mod evaluate;
+pub mod host;
+mod html;
+mod instances;
 mod journal;
 mod look;
 pub mod show;
@@ -18,6 +23,7 @@ pub use complete::Candidate;
 use crate::edition::wish;
 use crate::files::FileLoader;
 use crate::pipeline::{Compilation, Failure, Options};
+pub use html::escaped as html_text;
 use journal::{Form, Journal};
 use ravel_core::RootSource;
 use ravel_diagnostics::{Code, Diagnostic};
@@ -25,6 +31,7 @@ use ravel_source::{FileId, SourceMap, Span};
 use ravel_syntax::ast::{Definition, ExprKind, Stmt, StmtKind};
 use ravel_syntax::{PreprocessOptions, ReplInput, Tokens, TypeNames};
 use source::{Chunk, INPUT, InputLoader, Key, ROOT};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -83,6 +90,8 @@ pub struct Session {
     /// Whether short inputs without effects are run several times.
     repeats: bool,
     last: Account,
+    /// The reports that were rendered last, as JSON.
+    reported: RefCell<String>,
     /// How wide values are shown, if that was said, and with how many digits.
     width: Option<usize>,
     digits: Option<usize>,
@@ -134,6 +143,7 @@ impl Session {
             explains: false,
             repeats: false,
             last: Account::default(),
+            reported: RefCell::default(),
             width: None,
             digits: None,
             journal: Journal::default(),
@@ -544,6 +554,7 @@ impl Session {
     }
 
     fn render(&self, diagnostics: &[Diagnostic], map: &SourceMap) -> String {
+        self.reported.replace(ravel_diagnostics::render(diagnostics, map, ravel_diagnostics::Format::Json, false));
         // Nobody edits an input that was refused: it is typed again.
         let without_fixes = |report: &Diagnostic| Diagnostic { fixes: Vec::new(), ..report.clone() };
         let diagnostics: Vec<Diagnostic> = diagnostics.iter().map(without_fixes).collect();

@@ -36,6 +36,11 @@ pub fn value(value: &Value, style: Style) -> String {
     format!("{name}:{gap}{text}")
 }
 
+/// The value alone, on one line.
+pub fn line(value: &Value) -> String {
+    rendered(value, false, Style::default()).text
+}
+
 /// Range and mean of a value's numbers.
 fn figures(value: &Value) -> Option<String> {
     match value {
@@ -127,7 +132,8 @@ fn quoted(text: &[u8]) -> String {
     format!("\"{}\"", escaped(text, '"'))
 }
 
-fn escaped(text: &[u8], quote: char) -> String {
+/// Text inside of quotes, as literals have it.
+pub fn escaped(text: &[u8], quote: char) -> String {
     let mut out = String::new();
     for part in text.utf8_chunks() {
         for c in part.valid().chars() {
@@ -339,7 +345,10 @@ mod tests {
     fn long_arrays_show_their_edges() {
         assert_eq!(value(&ints(&[2000])), "int[2000]: 0 to 1999, mean 999.5\n[0, 1, 2, ..., 1997, 1998, 1999]");
         let wide = value(&ints(&[100]));
-        assert!(wide.lines().count() > 2 && wide.lines().all(|line| line.len() <= WIDTH + 1), "{wide}");
+        assert!(
+            wide.lines().count() > 2 && wide.lines().all(|line| line.len() <= Style::default().width + 1),
+            "{wide}"
+        );
     }
 
     #[test]

@@ -164,7 +164,7 @@ pub fn read(kind: &Kind, program: &Program, words: &mut dyn Iterator<Item = Word
         Kind::Sc(basic, known) => Value::Scalar(*basic, scalar(*basic, known, words)?),
         Kind::Tup(basic, elements) => {
             let elements = elements.iter().map(|known| scalar(*basic, known, words)).collect::<Option<Vec<_>>>()?;
-            Value::Array(*basic, vector(*basic, &elements)?)
+            Value::Array(*basic, array(basic.elem(), &[elements.len() as i64], &elements)?)
         }
         Kind::Arr(basic, _) => match words.next()? {
             Word::Object(array) => match first_of_rank_0(*basic, &array) {
@@ -234,21 +234,20 @@ pub fn element(elem: Elem, array: &Array, at: usize) -> Option<Scalar> {
     })
 }
 
-/// A vector object of scalars of one type.
-fn vector(basic: Basic, elements: &[Scalar]) -> Option<Array> {
+/// An array object of scalars of one type, in row-major order.
+pub fn array(elem: Elem, shape: &[i64], elements: &[Scalar]) -> Option<Array> {
     use ravel_runtime::abi::ElemTag;
     let bits: Vec<u64> = elements.iter().map(|e| e.bits()).collect();
-    let shape = [bits.len() as i64];
     let bytes = || bits.iter().map(|b| *b as u8).collect::<Vec<u8>>();
     macro_rules! array {
         ($ty:ty) => {
-            Array::from_slice(&shape, &bits.iter().map(|b| *b as $ty).collect::<Vec<$ty>>())
+            Array::from_slice(shape, &bits.iter().map(|b| *b as $ty).collect::<Vec<$ty>>())
         };
     }
-    let made = match basic.elem() {
-        Elem::Bool => Array::from_slice_as(ElemTag::Bool, &shape, &bytes()),
-        Elem::Char => Array::from_slice_as(ElemTag::Char, &shape, &bytes()),
-        Elem::U8 => Array::from_slice_as(ElemTag::U8, &shape, &bytes()),
+    let made = match elem {
+        Elem::Bool => Array::from_slice_as(ElemTag::Bool, shape, &bytes()),
+        Elem::Char => Array::from_slice_as(ElemTag::Char, shape, &bytes()),
+        Elem::U8 => Array::from_slice_as(ElemTag::U8, shape, &bytes()),
         Elem::I8 => array!(i8),
         Elem::I16 => array!(i16),
         Elem::I32 => array!(i32),
@@ -256,8 +255,8 @@ fn vector(basic: Basic, elements: &[Scalar]) -> Option<Array> {
         Elem::U16 => array!(u16),
         Elem::U32 => array!(u32),
         Elem::U64 => array!(u64),
-        Elem::F32 => Array::from_slice(&shape, &bits.iter().map(|b| f32::from_bits(*b as u32)).collect::<Vec<_>>()),
-        Elem::F64 => Array::from_slice(&shape, &bits.iter().map(|b| f64::from_bits(*b)).collect::<Vec<_>>()),
+        Elem::F32 => Array::from_slice(shape, &bits.iter().map(|b| f32::from_bits(*b as u32)).collect::<Vec<_>>()),
+        Elem::F64 => Array::from_slice(shape, &bits.iter().map(|b| f64::from_bits(*b)).collect::<Vec<_>>()),
         Elem::Handle => return None,
     };
     made.ok()

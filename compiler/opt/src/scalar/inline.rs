@@ -51,7 +51,7 @@ pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
         }
         let func = &module.funcs[id];
         let fits = size_of(func, func.body) <= SMALL || n_calls[number(id)] == 1;
-        wanted[number(id)] = fits && !func.noinline && !recursive[number(id)] && module.entry != Some(id);
+        wanted[number(id)] = fits && !func.noinline && !recursive[number(id)] && !is_for_host(module, id);
     }
     changed |= remove_uncalled(module);
     cx.look_at(module);
@@ -63,7 +63,7 @@ fn deepen(module: &mut Module, id: FuncId) -> bool {
     let source = &module.funcs[id];
     let calls = callees_of(source);
     let mut simple =
-        !source.noinline && module.entry != Some(id) && !calls.is_empty() && calls.iter().all(|callee| *callee == id);
+        !source.noinline && !is_for_host(module, id) && !calls.is_empty() && calls.iter().all(|callee| *callee == id);
     simple &= source.values.values().all(|v| v.ty.is_scalar() && v.ty.elem != Elem::Handle);
     simple &= !any_inst(source, source.body, |inst| {
         let op = &source.insts[inst].op;
@@ -213,11 +213,17 @@ fn copy_body(func: &mut Func, source: &Func, args: &[Value], out: &mut Vec<Inst>
     copier.splice(func, source.body, out)
 }
 
-/// Removes what the entry does not reach; a module without an entry keeps everything.
+/// Whether the host calls a function: it stays.
+fn is_for_host(module: &Module, id: FuncId) -> bool {
+    module.entry == Some(id) || module.exports.iter().any(|(_, export)| *export == id)
+}
+
+/// Removes what the entry and the exports do not reach; a module without an entry keeps everything.
 fn remove_uncalled(module: &mut Module) -> bool {
     let Some(entry) = module.entry else { return false };
     let mut reached = BTreeMap::new();
     let mut work = vec![entry];
+    work.extend(module.exports.iter().map(|(_, export)| *export));
     while let Some(id) = work.pop() {
         if reached.insert(id, ()).is_none() {
             work.extend(callees_of(&module.funcs[id]));
@@ -242,5 +248,8 @@ fn remove_uncalled(module: &mut Module) -> bool {
         module.funcs.push(func);
     }
     module.entry = new_ids.get(&entry).copied();
+    for (_, export) in &mut module.exports {
+        *export = new_ids.get(export).copied().unwrap_or(*export);
+    }
     true
 }

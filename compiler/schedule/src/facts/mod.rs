@@ -104,6 +104,9 @@ pub(crate) struct Site {
     pub without_tiles: bool,
     /// Parallel loops around the code.
     pub parfors: usize,
+    /// With-loops and loops around the code, where a profile wants to know.
+    pub profiled_withs: u32,
+    pub profiled_loops: u32,
     /// The code is the work of a device.
     pub in_launch: bool,
     /// Inside a launch whose checks were all made before.

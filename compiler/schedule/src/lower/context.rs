@@ -6,13 +6,14 @@ use std::fmt::Display;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ravel_nest::ir::{self as nest, DataId, ExternId, Param, Reloc, Ty};
 use ravel_source::Span;
-use ravel_types::{Elem, HashMap};
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir as wir;
 
 use crate::facts::layout;
 use crate::facts::prim_of;
+use crate::lower::profile::outer_functions;
 use crate::memory::lending::Lending;
-use crate::{Capabilities, Options, Remark, Tiles};
+use crate::{Capabilities, Options, Remark, Site, Tiles};
 
 /// From where a function is called. What threads call counts references atomically, and borrows what it only reads ([`Lending`]).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +58,9 @@ pub(crate) struct ModuleCx<'a> {
     pub part: Option<usize>,
     /// Not zero in scalar loops that only run where the checks before a kernel fail: nothing is said about those.
     pub silent: u32,
+    /// Functions whose sites a profile has.
+    pub outer: HashSet<wir::FuncId>,
+    site_counts: Option<DataId>,
     texts: HashMap<String, DataId>,
     strings: HashMap<String, DataId>,
     constants: HashMap<(Elem, Vec<i64>, Vec<u8>), DataId>,
@@ -91,6 +95,8 @@ impl<'a> ModuleCx<'a> {
             with: None,
             part: None,
             silent: 0,
+            outer: options.profile.map(|_| outer_functions(wir)).unwrap_or_default(),
+            site_counts: None,
             texts: HashMap::default(),
             strings: HashMap::default(),
             constants: HashMap::default(),
@@ -180,6 +186,27 @@ impl<'a> ModuleCx<'a> {
         let reloc = Reloc { at: layout::OFFSET_DATA as u32, target: id, addend: start as i64 };
         self.nest.data[id].relocs.push(reloc);
         id
+    }
+
+    /// The number of a site of the profile.
+    pub fn add_site(&mut self, site: Site) -> i64 {
+        let Some(mut sites) = self.options.profile.and_then(|sites| sites.lock().ok()) else { return 0 };
+        sites.push(site);
+        sites.len() as i64 - 1
+    }
+
+    /// Where calls of sites are counted.
+    pub fn site_counts(&mut self) -> DataId {
+        *self.site_counts.get_or_insert_with(|| {
+            self.nest.data.push(nest::Data { bytes: Vec::new(), align: 64, writable: true, relocs: Vec::new() })
+        })
+    }
+
+    /// Gives the table of counts its size; the table and how many there are.
+    pub fn finish_counts(&mut self) -> Option<(DataId, i64)> {
+        let (table, sites) = (self.site_counts?, self.options.profile?.lock().ok()?.len());
+        self.nest.data[table].bytes = vec![0; 8 * sites];
+        Some((table, sites as i64))
     }
 
     /// Notes a decision on a with-loop, or on its partition in hand.

@@ -36,6 +36,9 @@ pub(crate) struct Emit {
     pub placed: HashSet<Value>,
     /// What the with-loop in hand leaves around its partition.
     pub borders: Vec<Border>,
+    /// What a profile had to guess of the site in hand, and whether that is a loop.
+    pub guesses: u32,
+    pub in_loop_site: bool,
 }
 
 /// What happens to the elements outside of a box.

@@ -17,6 +17,7 @@ pub mod module;
 pub mod natives;
 pub mod partition;
 pub mod peel_first;
+pub mod profile;
 pub mod regions;
 pub mod scalars;
 pub mod slices;

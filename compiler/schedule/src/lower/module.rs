@@ -43,7 +43,10 @@ fn lower_all(cx: &mut ModuleCx<'_>) -> Result<()> {
     }
     // Functions that nobody calls are left out, except in a module without an entry, which offers all it has.
     match module.entry {
-        Some(entry) => _ = cx.version(entry, Callers::Sequential),
+        Some(entry) => {
+            let exports = module.exports.iter().map(|(_, export)| *export);
+            [entry].into_iter().chain(exports).for_each(|id| _ = cx.version(id, Callers::Sequential));
+        }
         None => module.funcs.keys().for_each(|id| _ = cx.version(id, Callers::Sequential)),
     }
     while let Some((callers, id)) = cx.wanted.pop_first() {
@@ -56,20 +59,29 @@ fn lower_all(cx: &mut ModuleCx<'_>) -> Result<()> {
         cx.nest.define(target, lowered);
     }
     if let Some(entry) = module.entry {
-        add_entry(cx, entry);
+        let release = cx.options.release_globals;
+        add_entry(cx, cx.options.entry_name.clone(), entry, release);
+    }
+    for (name, export) in &module.exports {
+        add_entry(cx, name.clone(), *export, false);
     }
     Ok(())
 }
 
-/// The function that the host calls: the entry function, then the release of the globals.
-fn add_entry(cx: &mut ModuleCx<'_>, entry: wir::FuncId) {
+/// A function that the host calls: a function of the module, then the release of the globals.
+fn add_entry(cx: &mut ModuleCx<'_>, name: String, entry: wir::FuncId, release_globals: bool) {
     let callee = cx.version(entry, Callers::Sequential);
     let params: Vec<Ty> = cx.nest.funcs[callee].param_types().collect();
     let results = cx.nest.funcs[callee].results.clone();
-    let (mut b, args) = FuncBuilder::new(cx.options.entry_name.clone(), &params, &results);
+    let (mut b, args) = FuncBuilder::new(name, &params, &results);
     b.set_visibility(Visibility::Entry);
+    if let Some((table, n)) = cx.finish_counts() {
+        let counts = cx.runtime("ravel_profile_counts", &[Ty::PTR, Ty::I64], None);
+        let (table, n) = (b.data_addr(table), b.i64(n));
+        b.call_extern(counts, &[table, n], None);
+    }
     let values = b.call(callee, &args, &results);
-    if cx.options.release_globals {
+    if release_globals {
         for (id, global) in &cx.nest.globals {
             if global.ty.prim == Prim::Ptr {
                 let slot = b.global_addr(id);

@@ -58,13 +58,16 @@ impl Lower<'_, '_> {
         let func = self.func;
         let mut position = 0;
         while let Some(&inst) = func.regions[region].insts.get(position) {
+            let site = self.enter_site(region, position);
             if let Some(end) = self.run_from(region, position)? {
+                self.leave_site(site);
                 position = end;
                 continue;
             }
             self.start_inst(position, inst);
             self.inst(inst)?;
             self.end_inst(inst);
+            self.leave_site(site);
             position += 1;
         }
         Ok(())

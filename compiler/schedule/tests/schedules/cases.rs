@@ -67,6 +67,7 @@ impl Case {
             unchecked: target.contains("unchecked"),
             parallel: target.contains("threads"),
             large_result: if target.contains("large") { 64 } else { ravel_schedule::LARGE_RESULT },
+            profile: None,
             entry_name: "entry".to_string(),
             device: target.contains("device").then_some(Device { launch_work }),
             release_globals: true,

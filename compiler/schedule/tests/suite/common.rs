@@ -67,6 +67,7 @@ pub fn same(text: &str) -> Run {
             parallel,
             // Small arrays stand for large ones.
             large_result: if parallel { 64 } else { ravel_schedule::LARGE_RESULT },
+            profile: None,
             entry_name: "entry".to_string(),
             device: None,
             release_globals: true,
@@ -141,6 +142,7 @@ fn lowered(
         unchecked: false,
         parallel,
         large_result: ravel_schedule::LARGE_RESULT,
+        profile: None,
         entry_name: "entry".to_string(),
         device,
         release_globals: true,

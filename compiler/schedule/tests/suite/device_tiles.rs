@@ -17,6 +17,7 @@ fn tuned(a: &str, b: &str, with: &str, result: &str, tiles: Tiles) -> (Vec<Strin
         unchecked: false,
         parallel: true,
         large_result: ravel_schedule::LARGE_RESULT,
+        profile: None,
         entry_name: "entry".to_string(),
         device: Some(Device { launch_work: 1e5 }),
         release_globals: true,

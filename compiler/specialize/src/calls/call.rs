@@ -72,6 +72,13 @@ impl Spec<'_> {
 
     /// Executes a function's body on abstract values in the function under construction.
     pub fn elaborate(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
+        let around = self.begin_notes(id, &args);
+        let results = self.execute(id, families, args, span);
+        self.noting = around;
+        results
+    }
+
+    fn execute(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let fun = self.fun(id);
         let FunBody::Sac { block, returns } = &fun.body else {
             return Vec::new();
@@ -87,6 +94,7 @@ impl Spec<'_> {
         let what = format!("arguments of {}", self.quoted(fun));
         let reports = self.diagnostics.len();
         let fit = self.bind_patterns(&mut frame, &items, &what);
+        self.note_head(&frame);
         if !fit && self.diagnostics.len() == reports + 1 {
             self.suggest_other_arguments(&frame, &args);
         }

@@ -369,6 +369,7 @@ impl Spec<'_> {
             None => 0,
         };
         let chosen = candidates.swap_remove(best);
+        self.note_choice(span, chosen.fun);
         if chosen.certain {
             return self.apply(chosen.fun, chosen.families, args, span);
         }

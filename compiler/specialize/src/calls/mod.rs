@@ -5,6 +5,7 @@ pub mod call;
 pub mod conditions;
 pub mod dispatch;
 pub mod fieldwise;
+pub mod fits;
 pub mod habits;
 pub mod instance;
 pub mod looks;

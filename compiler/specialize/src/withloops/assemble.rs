@@ -141,8 +141,8 @@ impl<'p> Spec<'p> {
             common = match common.join(&found) {
                 Some(kind) => kind,
                 None => {
-                    let a = crate::report::show_kind(self, &common);
-                    let b = crate::report::show_kind(self, &found);
+                    let a = crate::report::show_kind(self.program, &common);
+                    let b = crate::report::show_kind(self.program, &found);
                     self.error(
                         Code::CellTypesDiffer,
                         format!("the cells of a with-loop differ in type: {a} and {b}"),

@@ -56,8 +56,8 @@ impl<'p> Spec<'p> {
                 Some(joined) if joined == acc => break,
                 Some(joined) => acc = joined,
                 None => {
-                    let a = crate::report::show_kind(self, &acc);
-                    let b = crate::report::show_kind(self, &found);
+                    let a = crate::report::show_kind(self.program, &acc);
+                    let b = crate::report::show_kind(self.program, &found);
                     self.error(
                         Code::FoldTypesDiffer,
                         format!("the fold function gives {b} for an accumulator of {a}"),

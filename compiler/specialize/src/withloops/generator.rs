@@ -80,6 +80,9 @@ impl Spec<'_> {
     pub fn index_set(&mut self, frame: &mut Frame, part: &Part, frame_shape: Option<&Val>) -> Option<IndexSet> {
         let mut vector = |spec: &mut Self, e: &ravel_core::ir::Expr| {
             let v = spec.expr(frame, e);
+            if matches!(&part.upper, Bound::Expr(upper) if std::ptr::eq(upper, e)) {
+                spec.note_bound(part.span, &v);
+            }
             spec.at(e.span);
             match v {
                 Val::Bottom => None,

@@ -172,10 +172,12 @@ impl<'p> Spec<'p> {
         if let (Some(locals), Val::Tup(_, scalars)) = (&part.scalars, &iv) {
             for (local, s) in locals.iter().zip(scalars) {
                 inner.env[local.index()] = Some(Val::Sc(Basic::Int, s.clone()));
+                self.note_index(&inner, *local);
             }
         }
         if let Some(local) = part.index {
             inner.env[local.index()] = Some(iv);
+            self.note_index(&inner, local);
         }
         self.block(&mut inner, &part.body);
         if part.values.len() == 1 && n != 1 {

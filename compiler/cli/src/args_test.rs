@@ -1,0 +1,124 @@
+//! The command line of `ravel test`.
+
+use crate::args::{Network, definition, macro_name};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ravel_driver::Options;
+use ravel_driver::testing::Format;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub const TEST_HELP: &str = "\
+Without FILES the folders tests and src are searched, or the current folder where neither is there.
+`void test_x()` passes if it returns, `bool prop_x(...)` if it is true for all arguments that are drawn, `fails_x()` if it faults
+or does not compile (`//! code E0324` above it names the error). The library's module Test says what is expected.
+NAME.sac with NAME.out beside it is a program and what it writes; .in, .args and .status are its input, its arguments and its exit
+status. Transcripts of the prompt in comments and in Markdown are tests as well.
+Each file has a process of its own. Exit status: 0, or 1 if a test failed or there is none.";
+
+/// What every command with children needs to read programs, and to hand on.
+#[derive(Args)]
+pub struct Sources {
+    /// Define a preprocessor macro (NAME means NAME=1)
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
+    pub define: Vec<String>,
+    /// Undefine a preprocessor macro
+    #[arg(short = 'U', value_name = "NAME", value_parser = macro_name)]
+    pub undefine: Vec<String>,
+    /// Search this folder for modules, before RAVEL_PATH and the built-in library
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    #[command(flatten)]
+    pub network: Network,
+    /// The edition of the library (also the line `//! stdlib 2024` in a file)
+    #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
+    pub stdlib: Option<ravel_driver::Edition>,
+}
+
+impl Sources {
+    /// As options of a compilation, without what the package of a file has.
+    pub fn options(&self) -> Options {
+        let mut options = crate::options(&self.include, &self.define, &self.undefine, false, true);
+        options.edition = self.stdlib;
+        options
+    }
+
+    /// As they stand on the command line. What the network has was asked for before.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let define = self.define.iter().flat_map(|text| ["-D".into(), text.into()]);
+        let undefine = self.undefine.iter().flat_map(|text| ["-U".into(), text.into()]);
+        let include = self.include.iter().flat_map(|folder| ["-I".into(), folder.into()]);
+        let edition = self.stdlib.iter().flat_map(|edition| ["--stdlib".into(), edition.name().into()]);
+        let locked = self.network.locked.then(|| "--locked".into());
+        define.chain(undefine).chain(include).chain(edition).chain(locked).chain(["--offline".into()]).collect()
+    }
+}
+
+#[derive(Args)]
+pub struct Test {
+    #[command(flatten)]
+    pub source: Sources,
+    /// What runs the tests: a backend, or `all`, which must agree; cranelift by default
+    #[arg(long)]
+    pub backend: Option<String>,
+    /// Threads of each test; as many files run at once as that leaves cores for
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Seconds after which a test has failed
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    pub timeout: f64,
+    /// Only tests whose `file:name` holds TEXT
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Only list the tests
+    #[arg(long)]
+    pub list: bool,
+    /// Draw the arguments of properties from this number
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How many times arguments are drawn for a property (100)
+    #[arg(long, value_name = "N")]
+    pub cases: Option<usize>,
+    /// Take what programs write for what they should write: rewrite NAME.out
+    #[arg(long)]
+    pub bless: bool,
+    /// How far numbers in the output of programs may be from those in NAME.out, in relation to these
+    #[arg(long, value_name = "PART", value_parser = part)]
+    pub tolerance: Option<f64>,
+    /// Also write the results to FILE, as XML in JUnit's form
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// How results are written: human, or json (an object a line)
+    #[arg(long, default_value = "human", value_parser = formats())]
+    pub format: Format,
+    /// Files and folders
+    #[arg(value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+    /// For the child processes
+    #[arg(long, hide = true)]
+    pub worker: Option<PathBuf>,
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub from: usize,
+}
+
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(|(name, _)| name)).map(|name| {
+        Format::ALL.into_iter().find(|(known, _)| *known == name).map_or(Format::default(), |(_, format)| format)
+    })
+}
+
+/// A part that numbers may be off by.
+fn part(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(part) if (0.0..1.0).contains(&part) => Ok(part),
+        _ => Err("it is no number from 0 to 1".to_string()),
+    }
+}
+
+/// A number of seconds that can be waited for.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds < 1e9 => Ok(seconds),
+        _ => Err("it is no number of seconds above 0".to_string()),
+    }
+}

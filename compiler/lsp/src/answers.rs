@@ -1,0 +1,216 @@
+//! Hover, and the ways from a name to its definition and back.
+
+use crate::view::{View, symbol_kind};
+use ravel_core::facts::{Def, DefKind, Use};
+use ravel_driver::facts::{Facts, Value, constant};
+use ravel_source::Span;
+use serde_json::{Value as Json, json};
+
+/// Instances that a hover shows.
+const MOST_INSTANCES: usize = 8;
+/// Definitions that a hover shows.
+const MOST_HEADS: usize = 6;
+
+/// What is known of the name at a position.
+pub fn hover(view: &View<'_>, position: &Json) -> Option<Json> {
+    let found = view.name(position)?;
+    let defs: Vec<&Def> = view.facts.meaning(found).iter().filter_map(|def| view.def(*def)).collect();
+    let first = defs.first()?;
+    let mut text = String::new();
+    let place = found.call.filter(|_| first.kind == DefKind::Function).unwrap_or(found.span);
+    let (facts, values) = view.values(place);
+    if first.kind.is_local() {
+        text.push_str(&code(&[variable(facts, first, values)]));
+        by_instance(facts, values, &mut text);
+    } else {
+        let heads: Vec<String> = defs.iter().take(MOST_HEADS).map(|def| def.signature.clone()).collect();
+        text.push_str(&code(&heads));
+        if defs.len() > MOST_HEADS {
+            text.push_str(&format!("and {} more\n\n", defs.len() - MOST_HEADS));
+        }
+        if first.library {
+            text.push_str(&format!("module `{}`\n\n", first.module));
+        }
+        match first.kind {
+            DefKind::Function if found.call.is_some() => {
+                if let Some(kind) = facts.joined(values) {
+                    text.push_str(&format!("gives `{}`\n\n", facts.show(&kind)));
+                }
+                by_instance(facts, values, &mut text);
+            }
+            DefKind::Function => of_definition(view, found, &mut text),
+            _ => by_instance(facts, values, &mut text),
+        }
+        let doc = view.facts.doc(first);
+        if !doc.is_empty() {
+            text.push_str(&format!("---\n{}\n", escaped(&doc)));
+        }
+    }
+    let contents = json!({ "kind": "markdown", "value": text.trim_end() });
+    Some(json!({ "contents": contents, "range": view.range(found.span)? }))
+}
+
+fn code(lines: &[String]) -> String {
+    format!("```sac\n{}\n```\n\n", lines.join("\n"))
+}
+
+/// The declared type of a variable, else what it is in all instances together.
+fn variable(facts: &Facts, def: &Def, values: &[Value]) -> String {
+    let joined = facts.joined(values);
+    let value = joined.as_ref().and_then(constant).map_or(String::new(), |value| format!(" = {value}"));
+    match (&joined, def.signature.is_empty()) {
+        (_, false) => format!("{}{value}", def.signature),
+        (Some(kind), true) => format!("{} {}{value}", facts.show(kind), def.name),
+        (None, true) => def.name.to_string(),
+    }
+}
+
+fn shown(facts: &Facts, value: &Value) -> String {
+    let constant = constant(&value.kind).map_or(String::new(), |value| format!(" = {value}"));
+    format!("`{}{constant}`", facts.show(&value.kind))
+}
+
+fn by_instance(facts: &Facts, values: &[Value], text: &mut String) {
+    // What the head of the hover says already is of no use.
+    let is_same = |value: &Value| shown(facts, value) == shown(facts, &values[0]);
+    if !values.is_empty() && values.iter().all(is_same) {
+        let text_of_it = shown(facts, &values[0]);
+        let plain = text_of_it.trim_matches('`').split(" = ").next().unwrap_or_default();
+        if !text.contains(plain) {
+            text.push_str(&format!("here {text_of_it}\n\n"));
+        }
+        return;
+    }
+    let is_declared = |value: &Value| facts.instances.get(value.instance as usize).is_none_or(|known| !known.is_called);
+    if values.is_empty() || values.len() == 1 && is_declared(&values[0]) {
+        return;
+    }
+    for value in values.iter().take(MOST_INSTANCES) {
+        text.push_str(&format!("- in `{}`: {}\n", facts.instance(value), shown(facts, value)));
+    }
+    if values.len() > MOST_INSTANCES {
+        text.push_str(&format!("- and {} more\n", values.len() - MOST_INSTANCES));
+    }
+    text.push('\n');
+}
+
+/// The instances of a function, at its definition.
+fn of_definition(view: &View<'_>, found: &Use, text: &mut String) {
+    let mut labels: Vec<&str> = Vec::new();
+    for known in view.documents.values().filter_map(|document| document.known.as_ref()) {
+        let is_this = |def: &Def| {
+            let place =
+                |facts: &Facts, span: Span| facts.map.get(span.file).map(|file| (file.name.clone(), span.start));
+            found.defs.iter().filter_map(|at| view.def(*at)).any(|own| {
+                own.span.start == def.span.start
+                    && own.name == def.name
+                    && place(view.facts, own.span) == place(&known.facts, def.span)
+            })
+        };
+        for instance in known.facts.instances.iter().filter(|instance| instance.is_called) {
+            if known.facts.def_of(instance.fun).is_some_and(is_this) && !labels.contains(&instance.shown.as_str()) {
+                labels.push(&instance.shown);
+            }
+        }
+    }
+    for label in labels.iter().take(MOST_INSTANCES) {
+        text.push_str(&format!("- called as `{label}`\n"));
+    }
+    if labels.len() > MOST_INSTANCES {
+        text.push_str(&format!("- and {} more\n", labels.len() - MOST_INSTANCES));
+    }
+    text.push('\n');
+}
+
+/// Documentation is text, except that indented lines are code.
+fn escaped(doc: &str) -> String {
+    doc.replace('<', "\\<").replace('\n', "  \n")
+}
+
+/// Where the name at a position is defined.
+pub fn definition(view: &View<'_>, position: &Json) -> Json {
+    let Some(found) = view.name(position) else { return Json::Null };
+    let places = view.facts.meaning(found).iter().filter_map(|def| view.location(view.def(*def)?.span));
+    json!(places.collect::<Vec<_>>())
+}
+
+/// Every place that mentions what the name at a position means.
+pub fn references(view: &View<'_>, position: &Json, with_definition: bool) -> Json {
+    let mut places: Vec<Json> = Vec::new();
+    for found in same(view, position) {
+        let defines = found.defs.iter().filter_map(|def| view.def(*def)).any(|def| def.span == found.span);
+        if with_definition || !defines {
+            places.extend(view.location(found.span).filter(|place| !places.contains(place)));
+        }
+    }
+    json!(places)
+}
+
+/// The same in this document.
+pub fn highlights(view: &View<'_>, position: &Json) -> Json {
+    let here = same(view, position).into_iter().filter(|found| found.span.file == view.file);
+    let places = here.filter_map(|found| {
+        let kind = if found.is_write { 3 } else { 2 };
+        Some(json!({ "range": view.range(found.span)?, "kind": kind }))
+    });
+    json!(places.collect::<Vec<_>>())
+}
+
+/// Uses that share a meaning with the name at a position.
+fn same<'d>(view: &View<'d>, position: &Json) -> Vec<&'d Use> {
+    let Some(found) = view.name(position) else { return Vec::new() };
+    let wanted = view.facts.meaning(found);
+    let facts = view.facts;
+    let is_same =
+        |other: &&Use| facts.is_own(other.span.file) && facts.meaning(other).iter().any(|def| wanted.contains(def));
+    facts.uses.iter().filter(is_same).collect()
+}
+
+/// What the document defines, in its order.
+pub fn symbols(view: &View<'_>) -> Json {
+    let mut found: Vec<&Def> = Vec::new();
+    for def in view.facts.uses_in(view.file).iter().flat_map(|found| &found.defs).filter_map(|def| view.def(*def)) {
+        let is_here = def.span.file == view.file && !def.kind.is_local() && def.kind != DefKind::Module;
+        if is_here && !found.iter().any(|known| known.span == def.span && known.name == def.name) {
+            found.push(def);
+        }
+    }
+    found.sort_by_key(|def| def.whole.start);
+    let symbols = found.into_iter().filter_map(|def| {
+        Some(json!({
+            "name": &*def.name,
+            "detail": def.signature,
+            "kind": symbol_kind(def.kind),
+            "range": view.whole(def.whole.to(def.span)),
+            "selectionRange": view.range(def.span)?,
+        }))
+    });
+    json!(symbols.collect::<Vec<_>>())
+}
+
+/// What open programs and their modules define, by a part of the name.
+pub fn workspace_symbols(views: &[View<'_>], query: &str) -> Json {
+    let wanted = query.to_lowercase();
+    let mut symbols: Vec<Json> = Vec::new();
+    for view in views {
+        let defs = view.facts.defs.iter().filter(|def| {
+            !def.library
+                && !def.kind.is_local()
+                && def.kind != DefKind::Module
+                && def.name.to_lowercase().contains(&wanted)
+        });
+        for def in defs {
+            let Some(location) = view.location(def.span) else { continue };
+            let symbol = json!({
+                "name": &*def.name,
+                "kind": symbol_kind(def.kind),
+                "containerName": &*def.module,
+                "location": location,
+            });
+            if !symbols.contains(&symbol) {
+                symbols.push(symbol);
+            }
+        }
+    }
+    json!(symbols)
+}
