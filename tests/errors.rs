@@ -1,13 +1,13 @@
 //! The pages of `docs/errors`: every code has one, and each page is true. Its first program is reported with the page's code
-//! and no other, its mended one is not reported at all and runs. How a page is written stands in `docs/errors/README.md`, whose rows are made
-//! of the table of codes: `RAVEL_BLESS=1` writes them anew.
+//! and no other, its mended one is not reported at all and runs. Where a page shows what a fault says, its program says that. How a
+//! page is written stands in `docs/errors/README.md`, whose rows are made of the table of codes: `RAVEL_BLESS=1` writes them anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository};
+use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository};
 
 /// Pages are read in terminals.
 const WIDTH: usize = 100;
@@ -98,8 +98,7 @@ impl Program {
         if self.root.is_empty() { Err("there is no program".into()) } else { Ok(()) }
     }
 
-    /// The codes that are reported, and all that was written of them.
-    fn reports(&self, way: Way) -> Result<(BTreeSet<String>, String), Failed> {
+    fn try_out(&self, way: Way) -> Result<Finished, Failed> {
         let folder = tempfile::tempdir()?;
         for (name, text) in &self.files {
             let path = folder.path().join(name);
@@ -115,9 +114,12 @@ impl Program {
         };
         let typed = if way == Way::Prompt { self.files[&self.root].as_bytes() } else { b"" };
         let run = finish(input, typed)?;
-        if run.crashed() {
-            return Err(run.describe().into());
-        }
+        if run.crashed() { Err(run.describe().into()) } else { Ok(run) }
+    }
+
+    /// The codes that are reported, and all that was written of them.
+    fn reports(&self, way: Way) -> Result<(BTreeSet<String>, String), Failed> {
+        let run = self.try_out(way)?;
         let found = run.stderr.lines().filter_map(|line| code(line.strip_prefix('[')?)).collect();
         let is_silent = run.status == 0 && run.stderr.is_empty();
         Ok((found, if is_silent { String::new() } else { run.describe() }))
@@ -149,6 +151,9 @@ fn check_page(page: &Path, title: &str) -> Result<(), Failed> {
     let right = section(&text, "Mended").ok_or("the page has no mended program")?;
     let mut program = Program::default();
     program.extend(wrong)?;
+    if let Some(section) = section(&text, "At run time") {
+        check_fault(section, &code)?;
+    }
     program.others.insert(code);
     let (found, written) = program.reports(program.way)?;
     if found != program.others {
@@ -168,6 +173,26 @@ fn check_page(page: &Path, title: &str) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Whether the program of a section says what its block `text` has, when it runs.
+fn check_fault(section: &str, code: &str) -> Result<(), Failed> {
+    let says = section.split("\n```").skip(1).step_by(2).find_map(|block| block.strip_prefix("text\n"));
+    let says = says.ok_or("nothing tells what the fault says")?;
+    if !says.contains(&format!(": fault [{code}]: ")) {
+        return Err(format!("this is no fault of {code}: {says}").into());
+    }
+    let mut program = Program::default();
+    program.extend(section)?;
+    let (_, reported) = program.reports(Way::Check)?;
+    if !reported.is_empty() {
+        return Err(format!("the program that faults: {reported}").into());
+    }
+    let run = program.try_out(Way::Run)?;
+    if run.stderr.trim_end() == says.trim_end() {
+        return Ok(());
+    }
+    Err(format!("expected the fault\n{says}\ngot {}", run.describe()).into())
 }
 
 /// The rows of the index: codes with their titles.

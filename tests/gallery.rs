@@ -101,7 +101,7 @@ fn report(name: &str) -> Result<String, Failed> {
     let run = finish(command.arg(&file).current_dir(folder.path()), b"")?;
     // Errors before warnings, as the theme is about them.
     let reports: Vec<&str> = run.stderr.split("\n\n").map(str::trim).collect();
-    let is_error = |report: &&&str| report.contains("] Error: ") || report.contains(": fault: ");
+    let is_error = |report: &&&str| report.contains("] Error: ") || report.contains(": fault");
     let first = reports.iter().find(is_error).or(reports.first()).copied().unwrap_or_default();
     let first: Vec<&str> = first.lines().map(str::trim_end).collect();
     if run.crashed() || first.is_empty() {

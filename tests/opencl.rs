@@ -336,7 +336,7 @@ fn memory_may_be_short() -> Tested {
     }
     demand(
         run.status == 1
-            && run.stderr.contains("fault: ")
+            && run.stderr.contains("fault")
             && (run.stderr.contains("too large for the device") || run.stderr.contains("out of memory")),
         &run,
         "status 1 and a reason",

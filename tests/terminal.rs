@@ -273,8 +273,8 @@ fn inputs_leave_nothing_behind() -> Tested {
         for n in 0..count {
             terminal.answers(&format!("{n} + 100000"), &format!("int: {}", n + 100_000))?;
             if n % 10 == 0 {
-                terminal.answers(FAULTS, "fault: ")?;
-                terminal.answers(LOST, "fault: ")?;
+                terminal.answers(FAULTS, "fault [E0330]: ")?;
+                terminal.answers(LOST, "fault [E0330]: ")?;
             }
         }
         Ok(())

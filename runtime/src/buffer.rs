@@ -40,7 +40,8 @@ fn stagger(bytes: usize) -> usize {
 /// An extent is negative, or the product does not fit an `i64`.
 pub fn count_of(shape: &[i64]) -> Result<i64, Fault> {
     if let Some(extent) = shape.iter().find(|&&extent| extent < 0) {
-        return Err(Fault::new(format!("an array cannot have the negative extent {}", fault::extent_text(*extent))));
+        let text = format!("an array cannot have the negative extent {}", fault::extent_text(*extent));
+        return Err(Fault::coded(fault::Code::NEGATIVE_EXTENT, text));
     }
     if shape.contains(&0) {
         return Ok(0);

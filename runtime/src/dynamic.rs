@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::buffer::{self, allocate, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
 use crate::device;
-use crate::fault::{self, Fault, raise_at, several_from};
+use crate::fault::{self, Code, Fault, raise_at, several_from};
 use crate::stop;
 
 /// Ends the program at a position.
@@ -54,12 +54,12 @@ fn cell_offset(shape: &[i64], index: impl ExactSizeIterator<Item = i64>) -> Resu
     let axes = index.len();
     if axes > shape.len() {
         let text = format!("an index of length {axes} does not fit an array of shape {}", fault::shape_text(shape));
-        return Err(Fault::new(text));
+        return Err(Fault::coded(Code::INDEX_LENGTH, text));
     }
     let mut number = 0;
     for (axis, (position, &extent)) in index.zip(shape).enumerate() {
         if position < 0 || position >= extent {
-            return Err(Fault::new(fault::index_message(position, axis as i64, extent)));
+            return Err(fault::index(position, axis as i64, extent));
         }
         number = number * extent + position;
     }
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn ravel_fault_numbers(
         (text, std::slice::from_raw_parts(numbers, usize::try_from(n).unwrap_or(0)))
     };
     // SAFETY: by contract.
-    unsafe { raise(pos, Fault::new(several_from(&text, numbers))) }
+    unsafe { raise(pos, several_from(&text, numbers)) }
 }
 
 /// The same elements in another shape of as many elements. Takes over `object`, in place if nobody else refers to it.
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn ravel_dyn_slot(
                 index.len(),
                 fault::shape_text(shape)
             );
-            raise(pos, Fault::new(text));
+            raise(pos, Fault::coded(Code::INDEX_LENGTH, text));
         }
         match cell_offset(shape, index.iter().map(|&i| i64::from(i))) {
             Ok(offset) => (*array).data.add(offset as usize * elem_of(&*array).size()),
@@ -276,7 +276,7 @@ unsafe fn write_cell(pos: *const c_char, array: *mut ArrayHeader, axes: usize, o
     unsafe {
         let place = shape_of(array).get(axes..).unwrap_or(&[]);
         if place != shape_of(cell) {
-            raise(pos, Fault::new(fault::shape_message("the cell and its place in an array", shape_of(cell), place)));
+            raise(pos, fault::shapes("the cell and its place in an array", shape_of(cell), place));
         }
         device::settle(cell);
         let elem = elem_of(&*array);
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn ravel_dyn_reshape(
         let shape: Vec<i64> = ints(shape).iter().map(|&e| i64::from(e)).collect();
         match buffer::count_of(&shape) {
             Ok(count) if count == (*array).count => reshaped(array, &shape),
-            Ok(count) => raise(pos, Fault::new(fault::reshape_message((*array).count, count))),
+            Ok(count) => raise(pos, fault::reshape((*array).count, count)),
             Err(fault) => raise(pos, fault),
         }
     }
@@ -323,7 +323,7 @@ pub unsafe extern "C" fn ravel_narrow(pos: *const c_char, object: *const ArrayHe
             if rank == 0 { &[] } else { std::slice::from_raw_parts(extents, usize::try_from(rank).unwrap_or(0)) };
         let admits = |(&found, &expected): (&i64, &i64)| expected < 0 || found == expected;
         if shape.len() != wanted.len() || !shape.iter().zip(wanted).all(admits) {
-            raise(pos, Fault::new(fault::narrow_message(wanted, shape)));
+            raise(pos, fault::narrow(wanted, shape));
         }
     }
 }
@@ -339,7 +339,7 @@ pub unsafe extern "C" fn ravel_check_count(pos: *const c_char, object: *const Ar
         if (*object).count != count {
             let text =
                 format!("a value of shape {} where {count} elements belong", fault::shape_text(shape_of(object)));
-            raise(pos, Fault::new(text));
+            raise(pos, Fault::coded(Code::DECLARED_SHAPE, text));
         }
     }
 }

@@ -15,9 +15,15 @@ use std::sync::{Mutex, OnceLock};
 use crate::lost::{self, Counts, Lost};
 use crate::{device, interrupter, pool, profile, signals, standing, stop, stream};
 
+mod messages;
+
+pub use messages::*;
+
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
+    /// What `ravel explain` explains, if anything.
+    pub code: Option<Code>,
     /// What happened, lower case, no full stop.
     pub message: String,
     /// How the program ends.
@@ -58,9 +64,14 @@ impl Ending {
 const INTERRUPTED: i32 = 128 + libc::SIGINT;
 
 impl Fault {
-    /// A run-time error.
+    /// A run-time error without a code.
     pub fn new(message: impl Into<String>) -> Fault {
-        Fault { message: message.into(), ending: Ending::Error }
+        Fault { code: None, message: message.into(), ending: Ending::Error }
+    }
+
+    /// A run-time error that the compiler may foresee under this code.
+    pub fn coded(code: Code, message: impl Into<String>) -> Fault {
+        Fault { code: Some(code), ..Fault::new(message) }
     }
 }
 
@@ -113,7 +124,11 @@ impl Display for Report {
                 if let Some(position) = &self.position {
                     write!(f, "{position}: ")?;
                 }
-                write!(f, "fault: {}", self.fault.message)?;
+                f.write_str("fault")?;
+                if let Some(code) = self.fault.code {
+                    write!(f, " [{code}]")?;
+                }
+                write!(f, ": {}", self.fault.message)?;
                 if let Some(function) = &self.function {
                     write!(f, " (in function {function})")?;
                 }
@@ -121,12 +136,6 @@ impl Display for Report {
             }
         }
     }
-}
-
-/// `[2,3]`.
-pub fn shape_text(shape: &[i64]) -> String {
-    let extents: Vec<String> = shape.iter().map(i64::to_string).collect();
-    format!("[{}]", extents.join(","))
 }
 
 struct Session {
@@ -241,7 +250,7 @@ fn run_session_until<T: Send + 'static>(
 }
 
 fn interrupted() -> Report {
-    Report::new(None, Fault { message: "interrupted".to_string(), ending: Ending::Interrupted })
+    Report::new(None, Fault { ending: Ending::Interrupted, ..Fault::new("interrupted") })
 }
 
 /// Ends all sessions from outside, as Ctrl-C does; false if there is none.
@@ -348,163 +357,6 @@ unsafe fn extents<'a>(rank: i64, shape: *const i64) -> &'a [i64] {
     }
 }
 
-/// Message of an index out of range.
-pub fn index_message(index: i64, axis: i64, extent: i64) -> String {
-    format!("index {index} is out of range for axis {axis} of extent {extent}")
-}
-
-/// Message of two shapes that had to be equal; `what` names the operation.
-pub fn shape_message(what: &str, first: &[i64], second: &[i64]) -> String {
-    format!("{what}: the shapes {} and {} differ", shape_text(first), shape_text(second))
-}
-
-/// Message of a division by zero.
-pub const DIVISION_MESSAGE: &str = "division by zero";
-
-/// There is no memory for an array.
-pub fn memory(shape: &[i64]) -> Fault {
-    Fault::new(format!("out of memory for an array of shape {}", shape_text(shape)))
-}
-
-/// Message of a failed reshape.
-pub fn reshape_message(found: i64, expected: i64) -> String {
-    format!("reshape: {found} elements do not fill a shape of {expected} elements")
-}
-
-/// Message of a value of another shape than its place admits; negative extents admit any.
-pub fn narrow_message(wanted: &[i64], shape: &[i64]) -> String {
-    let extents = wanted.iter().map(|extent| if *extent < 0 { ".".to_string() } else { extent.to_string() });
-    let place = match wanted {
-        [] => "a scalar belongs".to_string(),
-        _ => format!("one of shape [{}] belongs", extents.collect::<Vec<_>>().join(",")),
-    };
-    format!("a value of shape {} where {place}", shape_text(shape))
-}
-
-/// Message of a value whose shape does not conform to a declared type or pattern.
-pub fn conformity_message(pattern: &str, shape: &[i64]) -> String {
-    format!("{pattern} does not admit a value of shape {}", shape_text(shape))
-}
-
-/// Message with numbers at the last marks of its text: `{}` is a whole number, `{d}` the bits of a double, `{b}` a bool, `{e}` an extent
-/// that is negative; `{[8]}`, `{[8]d}` and
-/// `{[8]b}` are vectors, given by their length and as many components as the mark says, whether they are there or not. Without enough marks
-/// the numbers stand behind the text: `text: 1, 2`.
-pub fn numbers_message(text: &str, numbers: &[i64]) -> String {
-    let (mut front, mut behind, mut left) = (text, String::new(), numbers);
-    while !left.is_empty() {
-        let Some((start, mark)) = Mark::last(front) else { break };
-        let Some(at) = left.len().checked_sub(mark.numbers()) else { break };
-        let end = start + mark.text.len();
-        behind = format!("{}{}{behind}", mark.shown(&left[at..]), &front[end..]);
-        (front, left) = (&front[..start], &left[..at]);
-    }
-    if left.is_empty() {
-        return format!("{front}{behind}");
-    }
-    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    format!("{text}: {}", numbers.join(", "))
-}
-
-/// An extent less than this is rather one that is too large: sums and products of extents wrap around.
-const WRAPPED: i64 = -(1 << 24);
-
-/// A negative extent.
-pub fn extent_text(extent: i64) -> String {
-    if extent < WRAPPED { format!("{extent} (beyond 2147483647 an extent wraps around)") } else { extent.to_string() }
-}
-
-/// A place for numbers in a message.
-struct Mark<'a> {
-    text: &'a str,
-    /// Components, for a vector.
-    components: Option<usize>,
-    letter: &'a str,
-}
-
-impl<'a> Mark<'a> {
-    /// The last mark of a text, and where it begins.
-    fn last(text: &'a str) -> Option<(usize, Mark<'a>)> {
-        let mut end = text.len();
-        while let Some(start) = text[..end].rfind('{') {
-            if let Some(mark) = Mark::first(&text[start..]) {
-                return Some((start, mark));
-            }
-            end = start;
-        }
-        None
-    }
-
-    /// The mark with which a text begins.
-    fn first(text: &'a str) -> Option<Mark<'a>> {
-        let inner = &text[1..text.find('}')?];
-        let (components, letter) = match inner.strip_prefix('[') {
-            Some(vector) => {
-                let (components, letter) = vector.split_once(']')?;
-                (Some(components.parse().ok()?), letter)
-            }
-            None => (None, inner),
-        };
-        let mark = Mark { text: &text[..inner.len() + 2], components, letter };
-        matches!(letter, "" | "d" | "b" | "e").then_some(mark)
-    }
-
-    fn numbers(&self) -> usize {
-        self.components.map_or(1, |components| components + 1)
-    }
-
-    fn shown(&self, numbers: &[i64]) -> String {
-        let one = |number: &i64| match self.letter {
-            "d" => format!("{:?}", f64::from_bits(*number as u64)),
-            "b" => (*number != 0).to_string(),
-            "e" => extent_text(*number),
-            _ => number.to_string(),
-        };
-        let (Some(_), [length, components @ ..]) = (self.components, numbers) else {
-            return numbers.iter().map(one).collect::<Vec<_>>().join(",");
-        };
-        let length = usize::try_from(*length).unwrap_or(0);
-        let mut shown: Vec<String> = components.iter().take(length).map(one).collect();
-        if length > shown.len() {
-            shown.push("..".to_string());
-        }
-        format!("[{}]", shown.join(","))
-    }
-}
-
-/// Message of conditions that were violated together; what they are violated by (`arguments of f: `) is said once.
-pub fn several_message(messages: &[String]) -> String {
-    let whose = messages.first().and_then(|first| first.find(": ").map(|end| &first[..end + 2]));
-    let behind = |message: &String| whose.and_then(|whose| message.strip_prefix(whose)).unwrap_or(message).to_string();
-    let others = messages.iter().skip(1).map(behind);
-    messages.first().cloned().into_iter().chain(others).collect::<Vec<_>>().join("; ")
-}
-
-/// [`several_message`] as compiled code hands it over: a line of text for each condition, and for each line one number that says whether
-/// the condition holds, how many numbers belong into the text, and these numbers.
-pub fn several_from(text: &str, mut numbers: &[i64]) -> String {
-    let mut messages = Vec::new();
-    for line in text.split('\n') {
-        let [holds, count, rest @ ..] = numbers else { break };
-        let (shown, rest) = rest.split_at(usize::try_from(*count).unwrap_or(0).min(rest.len()));
-        if *holds == 0 {
-            messages.push(numbers_message(line, shown));
-        }
-        numbers = rest;
-    }
-    several_message(&messages)
-}
-
-/// Message of an extent that had to be another one.
-pub fn extent_message(what: &str, axis: i64, expected: i64, found: i64) -> String {
-    format!("{what}: axis {axis} has extent {found}, expected {expected}")
-}
-
-/// Message of a rank that had to be another one.
-pub fn rank_message(what: &str, expected: i64, found: i64) -> String {
-    format!("{what}: rank {found}, expected {expected}")
-}
-
 /// Sets the position that faults inside natives on this thread report.
 ///
 /// # Safety
@@ -531,7 +383,7 @@ pub fn at<T>(position: &str, work: impl FnOnce() -> T) -> T {
 pub unsafe extern "C" fn ravel_fault_index(pos: *const c_char, index: i64, axis: i64, extent: i64) -> ! {
     // SAFETY: by contract.
     let pos = unsafe { text_of(pos) };
-    raise_at(pos.as_deref(), Fault::new(index_message(index, axis, extent)))
+    raise_at(pos.as_deref(), messages::index(index, axis, extent))
 }
 
 /// Two shapes had to be equal; `what` names the operation.
@@ -550,7 +402,7 @@ pub unsafe extern "C" fn ravel_fault_shape(
     // SAFETY: by contract.
     let (pos, what, first, second) =
         unsafe { (text_of(pos), text_of(what), extents(rank_a, shape_a), extents(rank_b, shape_b)) };
-    raise_at(pos.as_deref(), Fault::new(shape_message(&what.unwrap_or_default(), first, second)))
+    raise_at(pos.as_deref(), shapes(&what.unwrap_or_default(), first, second))
 }
 
 /// An extent had to be another one.
@@ -567,7 +419,7 @@ pub unsafe extern "C" fn ravel_fault_extent(
 ) -> ! {
     // SAFETY: by contract.
     let (pos, what) = unsafe { (text_of(pos), text_of(what)) };
-    raise_at(pos.as_deref(), Fault::new(extent_message(&what.unwrap_or_default(), axis, expected, found)))
+    raise_at(pos.as_deref(), messages::extent(&what.unwrap_or_default(), axis, expected, found))
 }
 
 /// A rank had to be another one.
@@ -578,7 +430,7 @@ pub unsafe extern "C" fn ravel_fault_extent(
 pub unsafe extern "C" fn ravel_fault_rank(pos: *const c_char, what: *const c_char, expected: i64, found: i64) -> ! {
     // SAFETY: by contract.
     let (pos, what) = unsafe { (text_of(pos), text_of(what)) };
-    raise_at(pos.as_deref(), Fault::new(rank_message(&what.unwrap_or_default(), expected, found)))
+    raise_at(pos.as_deref(), rank(&what.unwrap_or_default(), expected, found))
 }
 
 /// A value does not conform to a declared type or type pattern, whose text is given.
@@ -594,7 +446,7 @@ pub unsafe extern "C" fn ravel_fault_conformity(
 ) -> ! {
     // SAFETY: by contract.
     let (pos, pattern, shape) = unsafe { (text_of(pos), text_of(pattern), extents(rank, shape)) };
-    raise_at(pos.as_deref(), Fault::new(conformity_message(&pattern.unwrap_or_default(), shape)))
+    raise_at(pos.as_deref(), conformity(&pattern.unwrap_or_default(), shape))
 }
 
 /// A reshape to another number of elements.
@@ -605,7 +457,7 @@ pub unsafe extern "C" fn ravel_fault_conformity(
 pub unsafe extern "C" fn ravel_fault_reshape(pos: *const c_char, found: i64, expected: i64) -> ! {
     // SAFETY: by contract.
     let pos = unsafe { text_of(pos) };
-    raise_at(pos.as_deref(), Fault::new(reshape_message(found, expected)))
+    raise_at(pos.as_deref(), reshape(found, expected))
 }
 
 /// Integer division or remainder by zero.
@@ -616,7 +468,7 @@ pub unsafe extern "C" fn ravel_fault_reshape(pos: *const c_char, found: i64, exp
 pub unsafe extern "C" fn ravel_fault_division(pos: *const c_char) -> ! {
     // SAFETY: by contract.
     let pos = unsafe { text_of(pos) };
-    raise_at(pos.as_deref(), Fault::new(DIVISION_MESSAGE))
+    raise_at(pos.as_deref(), division())
 }
 
 /// Any other fault, in words.
@@ -627,7 +479,7 @@ pub unsafe extern "C" fn ravel_fault_division(pos: *const c_char) -> ! {
 pub unsafe extern "C" fn ravel_fault_message(pos: *const c_char, text: *const c_char) -> ! {
     // SAFETY: by contract.
     let (pos, text) = unsafe { (text_of(pos), text_of(text)) };
-    raise_at(pos.as_deref(), Fault::new(text.unwrap_or_default()))
+    raise_at(pos.as_deref(), in_words(&text.unwrap_or_default(), &[]))
 }
 
 /// Memory is exhausted, or a size is out of range.
@@ -647,24 +499,13 @@ mod tests {
 
     #[test]
     fn reports_name_position_and_function() {
-        let report = Report::new(Some("a in b.sac:3:10 in f"), Fault::new(index_message(7, 0, 5)));
+        let report = Report::new(Some("a in b.sac:3:10 in f"), messages::index(7, 0, 5));
         assert_eq!(
             report.to_string(),
-            "a in b.sac:3:10: fault: index 7 is out of range for axis 0 of extent 5 (in function f)\n"
+            "a in b.sac:3:10: fault [E0330]: index 7 is out of range for axis 0 of extent 5 (in function f)\n"
         );
         assert_eq!(report.status(), 1);
         assert_eq!(Report::new(None, Fault::new("x")).to_string(), "fault: x\n");
-    }
-
-    #[test]
-    fn numbers_stand_at_their_marks() {
-        assert_eq!(numbers_message("a {} is {} in {}", &[1, 2]), "a {} is 1 in 2");
-        assert_eq!(numbers_message("too many", &[1, 2]), "too many: 1, 2");
-        assert_eq!(numbers_message("`{x}` {d} {b}", &[0.5f64.to_bits() as i64, 1]), "`{x}` 0.5 true");
-        assert_eq!(numbers_message("v is {[3]}, w is {[2]d}", &[2, 7, 8, 9, 0, 0, 0]), "v is [7,8], w is []");
-        assert_eq!(numbers_message("v is {[2]b}", &[5, 1, 0]), "v is [true,false,..]");
-        assert_eq!(numbers_message("{e}", &[-1]), "-1");
-        assert!(numbers_message("{e}", &[-694_967_296]).ends_with("wraps around)"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use crate::abi::{ArrayHeader, ElemTag};
 use crate::dynamic::{ints, new_array, raise};
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 
 /// Runs over the index set of a generator whose length only the run knows.
 pub struct Odometer {
@@ -37,10 +37,10 @@ impl Odometer {
         };
         let length = odometer.lower.len();
         if [&odometer.upper, &odometer.step, &odometer.width].iter().any(|v| v.len() != length) {
-            return Err(Fault::new("the bounds of a generator differ in length"));
+            return Err(Fault::coded(Code::INDEX_LENGTHS_DIFFER, "the bounds of a generator differ in length"));
         }
         if odometer.step.iter().zip(&odometer.width).any(|(&step, &width)| step < 1 || width < 1) {
-            return Err(Fault::new("the step or width of a generator is not positive"));
+            return Err(Fault::coded(Code::BAD_GENERATOR, "the step or width of a generator is not positive"));
         }
         let empty = odometer.lower.iter().zip(&odometer.upper).any(|(lower, upper)| lower >= upper);
         Ok((!empty).then_some(odometer))

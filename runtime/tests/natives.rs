@@ -120,7 +120,7 @@ fn the_user_error_carries_message_and_status() {
     let _alone = alone();
     let fault =
         try_call("ravel_error", &[Value::I32(3), text("bad %d"), Value::I32(7)], &[]).expect_err("it always faults");
-    assert_eq!(fault, Fault { message: "bad 7".to_string(), ending: Ending::User { status: 3 } });
+    assert_eq!(fault, Fault { ending: Ending::User { status: 3 }, ..Fault::new("bad 7") });
     let fault = try_call("ravel_exit", &[Value::I32(4)], &[]).expect_err("it always ends the program");
     assert_eq!(fault.ending, Ending::Exit { status: 4 });
 }

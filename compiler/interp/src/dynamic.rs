@@ -16,10 +16,7 @@ fn array_of(val: &Val) -> Arc<Arr> {
 }
 
 fn place(array: &Arr, index: &[i64]) -> Result<(usize, usize), Fault> {
-    if index.len() > array.shape.len() {
-        return Err(Fault::new(fault::rank_message("selection", index.len() as i64, array.shape.len() as i64)));
-    }
-    position(array, index).map(|(at, count, _)| (at, count)).map_err(Fault::new)
+    position(array, index).map(|(at, count, _)| (at, count))
 }
 
 pub fn select(array: &Val, index: &[i64], ty: &Ty) -> Result<Val, Fault> {
@@ -34,7 +31,7 @@ pub fn update(array: Val, index: &[i64], value: &Val) -> Result<Val, Fault> {
     let (at, _) = place(&array, index)?;
     let expected = &array.shape[index.len()..];
     if value.shape() != expected {
-        return Err(Fault::new(fault::shape_message("modarray", expected, value.shape())));
+        return Err(fault::shapes("modarray", expected, value.shape()));
     }
     Arc::make_mut(&mut array).put(at, value);
     Ok(Val::Array(array))
@@ -44,7 +41,7 @@ pub fn reshape(array: &Val, shape: &[i64], ty: &Ty) -> Result<Val, Fault> {
     let array = array_of(array);
     let count = count_of(shape)?;
     if count != array.count() as i64 {
-        return Err(Fault::new(fault::reshape_message(array.count() as i64, count)));
+        return Err(fault::reshape(array.count() as i64, count));
     }
     narrow(Val::Array(Arc::new(array.slice(0, array.count(), shape.to_vec()))), ty)
 }
@@ -57,7 +54,7 @@ pub fn narrow(val: Val, ty: &Ty) -> Result<Val, Fault> {
         && extents.iter().zip(shape).all(|(e, n)| e.as_const().is_none_or(|c| i64::from(c) == *n));
     if !fits {
         let wanted: Vec<i64> = extents.iter().map(|e| e.as_const().map_or(-1, i64::from)).collect();
-        return Err(Fault::new(fault::narrow_message(&wanted, shape)));
+        return Err(fault::narrow(&wanted, shape));
     }
     Ok(match &val {
         Val::Array(a) if extents.is_empty() => a.element(0),

@@ -257,13 +257,13 @@ impl<'m> Frame<'m> {
     fn check_fault(&self, fault: &Fault, span: Span) -> Run<RunFault> {
         Ok(match fault {
             Fault::Index { index, extent, axis } => {
-                RunFault::new(fault::index_message(self.int(*index, span)?, i64::from(*axis), self.int(*extent, span)?))
+                fault::index(self.int(*index, span)?, i64::from(*axis), self.int(*extent, span)?)
             }
             Fault::Shape { left, right, axis, what } => {
                 let (expected, found) = (self.int(*left, span)?, self.int(*right, span)?);
-                RunFault::new(fault::extent_message(what, i64::from(*axis), expected, found))
+                fault::extent(what, i64::from(*axis), expected, found)
             }
-            Fault::Division => RunFault::new(fault::DIVISION_MESSAGE),
+            Fault::Division => fault::division(),
             Fault::Message { text, operands } => {
                 let number = |v: &Value| {
                     Ok(match self.scalar(*v, span)? {
@@ -273,16 +273,16 @@ impl<'m> Frame<'m> {
                     })
                 };
                 let numbers: Vec<i64> = operands.iter().map(number).collect::<Run<_>>()?;
-                RunFault::new(fault::numbers_message(text, &numbers))
+                fault::in_words(text, &numbers)
             }
             Fault::Several { first, others } => {
-                let mut messages = vec![self.check_fault(first, span)?.message];
+                let mut faults = vec![self.check_fault(first, span)?];
                 for Violation { holds, fault } in others {
                     if !self.cond(*holds, span)? {
-                        messages.push(self.check_fault(fault, span)?.message);
+                        faults.push(self.check_fault(fault, span)?);
                     }
                 }
-                RunFault::new(fault::several_message(&messages))
+                fault::several(faults)
             }
         })
     }
@@ -341,7 +341,7 @@ impl<'m> Frame<'m> {
                     many = self.ints(index, span)?;
                     &many[..]
                 };
-                let (at, cell, _) = position(array, index).map_err(|m| self.internal(span, m))?;
+                let (at, cell, _) = position(array, index).map_err(|f| self.internal(span, f.message))?;
                 cell_at(array, at, cell, ty)
             }
             Op::SelDyn { array, index } => {
@@ -391,7 +391,7 @@ impl<'m> Frame<'m> {
                 let Val::Array(mut array) = self.read(*array, &uses.at_inst[inst], span)? else {
                     return Err(self.internal(span, "an update of no array"));
                 };
-                let (at, cell, rank) = position(&array, &index).map_err(|m| self.internal(span, m))?;
+                let (at, cell, rank) = position(&array, &index).map_err(|f| self.internal(span, f.message))?;
                 if value.shape() != &array.shape[rank..] || value.count() != cell {
                     return Err(self.internal(span, "the cell of an update does not fit"));
                 }
@@ -424,19 +424,28 @@ fn leading_constants(ty: &Ty, lead: usize) -> Vec<i64> {
 }
 
 /// First element, number of elements and index length of the cell at `index`.
-pub fn position(array: &Arr, index: &[i64]) -> Result<(usize, usize, usize), String> {
+pub fn position(array: &Arr, index: &[i64]) -> Result<(usize, usize, usize), RunFault> {
     if index.len() > array.shape.len() {
-        return Err("an index longer than the rank".to_string());
+        return Err(too_long(array, index));
     }
     let mut at = 0;
     for (axis, (&i, &n)) in index.iter().zip(&array.shape).enumerate() {
         if i < 0 || i >= n {
-            return Err(fault::index_message(i, axis as i64, n));
+            return Err(fault::index(i, axis as i64, n));
         }
         at = at * n as usize + i as usize;
     }
     let cell: usize = array.shape[index.len()..].iter().map(|n| *n as usize).product();
     Ok((at * cell, cell, index.len()))
+}
+
+/// An index with more components than the array has axes.
+pub fn too_long(array: &Arr, index: &[i64]) -> RunFault {
+    let (length, shape) = (index.len(), fault::shape_text(&array.shape));
+    RunFault::coded(
+        fault::Code::INDEX_LENGTH,
+        format!("an index of length {length} does not fit an array of shape {shape}"),
+    )
 }
 
 /// The cell as a value of type `ty`.

@@ -84,13 +84,11 @@ impl<'m> Machine<'m> {
 
 fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, span: Span) -> Run<Val> {
     let failed = |e: EvalFault| match e {
-        EvalFault::DivisionByZero => frame.fault(span, Fault::new(fault::DIVISION_MESSAGE)),
+        EvalFault::DivisionByZero => frame.fault(span, fault::division()),
         EvalFault::Undefined => frame.internal(span, "a fold operation on the wrong types"),
     };
     if acc.shape() != cell.shape() {
-        return Err(
-            frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", acc.shape(), cell.shape())))
-        );
+        return Err(frame.fault(span, fault::shapes("the cells of a with-loop", acc.shape(), cell.shape())));
     }
     match (acc, cell) {
         (Val::Scalar(a), Val::Scalar(b)) => eval_bin(op, a, *b).map(Val::Scalar).map_err(failed),
@@ -226,8 +224,7 @@ fn allocate(frame: &Frame<'_>, lead: &[i64], cell: &[i64], default: &Option<Val>
     let mut array = Arr::zeros(ty.elem, shape, count);
     if let Some(default) = default {
         if default.shape() != cell {
-            let message = fault::shape_message("the cells of a with-loop", cell, default.shape());
-            return Err(frame.fault(span, Fault::new(message)));
+            return Err(frame.fault(span, fault::shapes("the cells of a with-loop", cell, default.shape())));
         }
         let size = default.count();
         for at in (0..count).step_by(size.max(1)) {
@@ -246,12 +243,10 @@ fn write_cell(frame: &Frame<'_>, building: &mut Building, index: &[i64], cell: &
         *array = Some(allocate(frame, lead, shape, default, ty, span)?);
     }
     let Some(array) = array else { return Ok(()) };
-    let (at, size, rank) = position(array, index).map_err(|m| frame.internal(span, m))?;
+    let (at, size, rank) = position(array, index).map_err(|f| frame.internal(span, f.message))?;
     let expected = &array.shape[rank..];
     if cell.shape() != expected {
-        return Err(
-            frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", expected, cell.shape())))
-        );
+        return Err(frame.fault(span, fault::shapes("the cells of a with-loop", expected, cell.shape())));
     }
     if written.is_empty() {
         let count: i64 = array.shape[..rank].iter().product();

@@ -117,7 +117,10 @@ fn updates_do_not_touch_what_is_still_read() {
 #[test]
 fn faults_have_the_words_of_compiled_code() {
     let check = "%c: bool = lt 7, 5 check %c, index 7, 5, 0";
-    assert_eq!(fault(check), "f.sac:1:2: fault: index 7 is out of range for axis 0 of extent 5 (in function main)\n");
+    assert_eq!(
+        fault(check),
+        "f.sac:1:2: fault [E0330]: index 7 is out of range for axis 0 of extent 5 (in function main)\n"
+    );
     assert!(fault("check false, division").contains("division by zero"));
     assert!(fault("check false, message \"take of\" [3, 4]").contains("fault: take of: 3, 4 (in"));
     assert!(

@@ -8,6 +8,13 @@ use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp};
 use ravel_wir::{Fault, Value};
+use std::fmt::Display;
+
+/// What the run reports where the compiler could not decide; it has the code under which the compiler reports it. Numbers stand at marks
+/// in the text.
+pub fn coded(code: Code, text: impl Display, operands: Vec<Value>) -> Fault {
+    Fault::Message { text: format!("[{code}] {text}").into(), operands }
+}
 
 /// Two extents that must be equal.
 pub struct Agree {
@@ -112,8 +119,8 @@ impl Spec<'_> {
             let label = format!("one has {}, another {}", axes(left), axes(right));
             self.error(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"), label);
         }
-        let text = format!("{what} differ in rank: {left} and {right}").into();
-        self.emit_check(&Sc::bool(false), Fault::Message { text, operands: Vec::new() });
+        let text = format!("{what} differ in rank: {left} and {right}");
+        self.emit_check(&Sc::bool(false), coded(Code::ShapesDiffer, text, Vec::new()));
         self.speculative > 0
     }
 
@@ -214,7 +221,7 @@ impl Spec<'_> {
                     let positive = self.em.bin(BinOp::Ge, Basic::Int, &rank, &Sc::int(1));
                     let text =
                         format!("{what} is declared {} but is a scalar", self.show_type(self.fun(frame.fun), ty));
-                    self.emit_check(&positive, Fault::Message { text: text.into(), operands: Vec::new() });
+                    self.emit_check(&positive, coded(Code::DeclaredShape, text, Vec::new()));
                 }
                 _ => {}
             }
@@ -234,7 +241,7 @@ impl Spec<'_> {
             let same = self.em.bin(BinOp::Eq, Basic::Int, &rank, &Sc::int(axes.len() as i32));
             let text = format!("{what} is declared {} but has rank {{}}", self.show_type(self.fun(frame.fun), ty));
             let operands = vec![self.em.value(&rank)];
-            self.emit_check(&same, Fault::Message { text: text.into(), operands });
+            self.emit_check(&same, coded(Code::DeclaredShape, text, operands));
         }
         self.narrow_outer(&v, &axes)
     }
@@ -246,7 +253,7 @@ impl Spec<'_> {
             self.error(Code::DeclaredShape, text, format!("this is {found}"));
             return Val::Bottom;
         }
-        self.emit_check(&Sc::bool(false), Fault::Message { text: text.into(), operands: Vec::new() });
+        self.emit_check(&Sc::bool(false), coded(Code::DeclaredShape, text, Vec::new()));
         // Unreachable code still needs a value of the declared type.
         let kind = self.kind_of_type(frame, ty);
         self.undefined(&kind)

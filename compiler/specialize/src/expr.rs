@@ -189,7 +189,7 @@ impl Spec<'_> {
                     let mut operands = Vec::new();
                     let mut show = |v: &Val| spec.show_value(v, &mut operands).unwrap_or_default();
                     let text = format!("{what} differ in shape: {} and {}", show(&x), show(&y));
-                    ravel_wir::Fault::Message { text: text.into(), operands }
+                    crate::check::coded(Code::ShapesDiffer, text, operands)
                 });
             }
         }

@@ -1,12 +1,13 @@
 //! Reshape, and catenation, take and drop of vectors.
 
+use crate::check::coded;
 use crate::spec::Spec;
 use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::UserTypeKind;
 use ravel_diagnostics::Code;
 use ravel_types::{Affine, Basic, BinOp, Scalar, Shape, Ty};
-use ravel_wir::{Fault, Op};
+use ravel_wir::Op;
 
 impl Spec<'_> {
     pub fn reshape(&mut self, shape: &IndexVector, a: &Val) -> Val {
@@ -124,7 +125,7 @@ impl Spec<'_> {
         }
         let ok = self.em.bin(BinOp::Ge, Basic::Int, n, &Sc::int(0));
         let text = format!("axis {axis} of {what} is negative: ");
-        let fault = Fault::Message { text: format!("{text}{{e}}").into(), operands: vec![self.em.value(n)] };
+        let fault = coded(Code::NegativeExtent, format!("{text}{{e}}"), vec![self.em.value(n)]);
         if ok.as_bool() == Some(false) {
             let shown = n.as_int().map_or(".".to_string(), |n| extent_text(n.into()));
             let before = self.diagnostics.len();
@@ -156,11 +157,8 @@ impl Spec<'_> {
                     show(old),
                     show(new)
                 );
-                self.certain_fault(
-                    Code::ReshapeCount,
-                    text.clone(),
-                    Fault::Message { text: text.into(), operands: Vec::new() },
-                );
+                let fault = coded(Code::ReshapeCount, &text, Vec::new());
+                self.certain_fault(Code::ReshapeCount, text, fault);
             }
             return;
         }
@@ -174,8 +172,8 @@ impl Spec<'_> {
         let (n, o) = (count(self, new), count(self, old));
         let same = self.em.bin(BinOp::Eq, Basic::Long, &n, &o);
         let operands = vec![self.em.value(&o), self.em.value(&n)];
-        let text = "reshape changes the number of elements (old, new)".into();
-        self.emit_check(&same, Fault::Message { text, operands });
+        let text = "reshape changes the number of elements (old, new)";
+        self.emit_check(&same, coded(Code::ReshapeCount, text, operands));
     }
 
     pub fn catenate(&mut self, a: &Val, b: &Val) -> Val {
@@ -232,10 +230,8 @@ impl Spec<'_> {
         let both = self.em.and(&low, &high);
         let what = if take { "take" } else { "drop" };
         let operands = vec![self.em.value(&n), self.em.value(&len)];
-        let fault = Fault::Message {
-            text: format!("{what} of more elements than there are (wanted, present)").into(),
-            operands,
-        };
+        let text = format!("{what} of more elements than there are (wanted, present)");
+        let fault = coded(Code::SliceTooLong, text, operands);
         if both.as_bool() == Some(false) {
             self.certain_fault(Code::SliceTooLong, format!("{what} of more elements than there are"), fault);
             return Val::Bottom;

@@ -206,6 +206,7 @@ pub enum Fault {
     /// Integer division or remainder by zero.
     Division,
     /// Anything else, in words; `operands` are numbers for the marks in the text, as the runtime's `numbers_message` has them.
+    /// The text may begin with the code that `ravel explain` takes, `[E0324] condition ...`. The variants above have theirs always.
     Message { text: Arc<str>, operands: Vec<Value> },
     /// `first` is what the failed check reports; of the others those are reported as well that do not hold either. None holds several itself.
     Several { first: Box<Fault>, others: Vec<Violation> },

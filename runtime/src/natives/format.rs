@@ -4,7 +4,7 @@
 
 use crate::abi::ElemTag;
 use crate::array::ArrayRef;
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 
 /// One argument of a format.
 #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
     fn argument(&mut self, conversion: &str) -> Result<FormatArg<'a>, Fault> {
         let argument = self.args.get(self.next).copied();
         self.next += 1;
-        argument.ok_or_else(|| Fault::new(format!("the format has no argument left for {conversion}")))
+        argument.ok_or_else(|| misfit(format!("the format has no argument left for {conversion}")))
     }
 
     fn integer(&mut self, conversion: &str) -> Result<(i128, u32), Fault> {
@@ -205,14 +205,19 @@ impl<'a> Reader<'a> {
                 FormatArg::Real(value) => real(out, &spec, kind, value),
                 other => return Err(wrong(&shown, "a real number", &other)),
             },
-            _ => return Err(Fault::new(format!("the format contains the unknown conversion {shown}"))),
+            _ => return Err(misfit(format!("the format contains the unknown conversion {shown}"))),
         }
         Ok(())
     }
 }
 
 fn wrong(conversion: &str, needed: &str, found: &FormatArg<'_>) -> Fault {
-    Fault::new(format!("the conversion {conversion} needs {needed}, but its argument is {}", found.describe()))
+    misfit(format!("the conversion {conversion} needs {needed}, but its argument is {}", found.describe()))
+}
+
+/// Format and arguments do not fit.
+pub(super) fn misfit(message: String) -> Fault {
+    Fault::coded(Code::FORMAT_MISMATCH, message)
 }
 
 fn checked_size(size: u128) -> Result<usize, Fault> {

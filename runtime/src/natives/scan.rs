@@ -1,5 +1,6 @@
 //! C's `scanf` formats over a [`Stream`]: conversions, widths, `*`, scan sets. One byte of lookahead, as C promises.
 
+use super::format::misfit;
 use super::number;
 use crate::abi::ElemTag;
 use crate::fault::Fault;
@@ -24,14 +25,14 @@ impl Scanned {
     /// # Errors
     /// The conversion gives another sort of value than the variable holds.
     pub fn to_bits(&self, tag: ElemTag) -> Result<u64, Fault> {
-        let misfit = || {
+        let wrong = || {
             let what = match self {
                 Scanned::Integer(_) => "an integer",
                 Scanned::Real(_) => "a real number",
                 Scanned::Char(_) => "a character",
                 Scanned::Text(_) => "a string",
             };
-            Fault::new(format!("a conversion gives {what}, but its variable is a {}", tag.name()))
+            misfit(format!("a conversion gives {what}, but its variable is a {}", tag.name()))
         };
         let integer = match self {
             Scanned::Integer(value) => *value,
@@ -40,14 +41,14 @@ impl Scanned {
                 return match tag {
                     ElemTag::F32 => Ok(u64::from(number::real32(text).value.to_bits())),
                     ElemTag::F64 => Ok(number::real(text).value.to_bits()),
-                    _ => Err(misfit()),
+                    _ => Err(wrong()),
                 };
             }
-            Scanned::Text(_) => return Err(misfit()),
+            Scanned::Text(_) => return Err(wrong()),
         };
         match tag {
             ElemTag::Bool => Ok(u64::from(integer != 0)),
-            ElemTag::F32 | ElemTag::F64 | ElemTag::Handle => Err(misfit()),
+            ElemTag::F32 | ElemTag::F64 | ElemTag::Handle => Err(wrong()),
             _ => Ok(integer.cast_unsigned()),
         }
     }
@@ -287,7 +288,7 @@ impl Directive {
             _ => {
                 let end = format.len().min(*at + 1);
                 let shown = String::from_utf8_lossy(&format[start - 1..end]).into_owned();
-                return Err(Fault::new(format!("the format contains the unknown conversion {shown}")));
+                return Err(misfit(format!("the format contains the unknown conversion {shown}")));
             }
         };
         *at += 1;
@@ -336,7 +337,7 @@ fn set(format: &[u8], at: &mut usize) -> Result<Box<[bool; 256]>, Fault> {
     let first = *at;
     loop {
         match format.get(*at) {
-            None => return Err(Fault::new("the format contains a scan set without its ']'")),
+            None => return Err(misfit("the format contains a scan set without its ']'".to_string())),
             Some(b']') if *at > first => break,
             Some(&byte) => {
                 let range_end = format.get(*at + 2).copied().filter(|&end| end != b']' && end >= byte);

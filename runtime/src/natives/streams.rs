@@ -21,7 +21,7 @@ const BROKEN_PIPE_STATUS: i32 = 128 + libc::SIGPIPE;
 /// A failed write is a fault: the program has no other way to learn of it. Nobody is left to hear of a broken pipe.
 pub(crate) fn checked(result: Result<(), i32>) -> Result<(), Fault> {
     result.map_err(|errno| match errno {
-        libc::EPIPE => Fault { message: String::new(), ending: Ending::Exit { status: BROKEN_PIPE_STATUS } },
+        libc::EPIPE => Fault { ending: Ending::Exit { status: BROKEN_PIPE_STATUS }, ..Fault::new("") },
         libc::EBADF => Fault::new("cannot write to the stream: it is not open for writing"),
         errno => Fault::new(format!("cannot write to the stream: {}", error_text(errno))),
     })

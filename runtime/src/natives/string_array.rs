@@ -33,7 +33,7 @@ impl Strings {
         let mut offset = 0;
         for (axis, (&i, &extent)) in index.iter().zip(&self.shape).enumerate() {
             if i64::from(i) < 0 || i64::from(i) >= extent {
-                return Err(Fault::new(fault::index_message(i.into(), axis.try_into().unwrap_or(0), extent)));
+                return Err(fault::index(i.into(), axis.try_into().unwrap_or(0), extent));
             }
             offset = offset * usize::try_from(extent).unwrap_or(0) + usize::try_from(i).unwrap_or(0);
         }

@@ -47,7 +47,7 @@ fn at(text: &[u8], p: i32) -> Result<usize, Fault> {
     usize::try_from(p)
         .ok()
         .filter(|&p| p < text.len())
-        .ok_or_else(|| Fault::new(fault::index_message(p.into(), 0, text.len().try_into().unwrap_or(i64::MAX))))
+        .ok_or_else(|| fault::index(p.into(), 0, text.len().try_into().unwrap_or(i64::MAX)))
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {

@@ -55,7 +55,7 @@ fn variable(name: &[u8]) -> Option<OsString> {
 natives! { SYSTEM;
     /// Ends the program with a status after writing out all output.
     effect fn ravel_exit(status: i32) -> () {
-        Err(Fault { message: String::new(), ending: Ending::Exit { status } })
+        Err(Fault { ending: Ending::Exit { status }, ..Fault::new("") })
     }
 
     /// An object without content, for the world and its parts.

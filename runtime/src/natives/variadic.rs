@@ -76,7 +76,7 @@ fn sprintf(text: Text<'_>, args: &[FormatArg<'_>]) -> Result<Str, Fault> {
 
 fn error(status: i32, text: Text<'_>, args: &[FormatArg<'_>]) -> Fault {
     match format::format(text.0, args) {
-        Ok(out) => Fault { message: String::from_utf8_lossy(&out).into_owned(), ending: Ending::User { status } },
+        Ok(out) => Fault { ending: Ending::User { status }, ..Fault::new(String::from_utf8_lossy(&out)) },
         Err(fault) => fault,
     }
 }
@@ -137,7 +137,7 @@ fn result_value(scanned: Option<&Scanned>, tag: ElemTag) -> Result<Value, Fault>
             None => Value::string(b""),
             Some(Scanned::Text(text)) => Value::string(text),
             Some(Scanned::Char(byte)) => Value::string(&[*byte]),
-            Some(_) => Err(Fault::new("a conversion gives a number, but its variable is a string")),
+            Some(_) => Err(format::misfit("a conversion gives a number, but its variable is a string".to_string())),
         };
     }
     let bits = scanned.map_or(Ok(0), |value| value.to_bits(tag))?;
@@ -179,7 +179,7 @@ fn value_bits(value: Value) -> u64 {
 fn results(outcome: &Outcome, tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {
     if outcome.values.len() > tags.len() {
         let (found, wanted) = (outcome.values.len(), tags.len());
-        return Err(Fault::new(format!(
+        return Err(format::misfit(format!(
             "the format converts at least {found} values, but only {wanted} variables are given"
         )));
     }

@@ -86,9 +86,9 @@ fn judge(machine: &mut Machine, file: &Path, test: &Test, work: &Work, parent: &
         },
         (Called::Fault(report), Kind::Fails) => match wanted(test) {
             Ok(None) => Judged::passed(),
-            Ok(Some(code)) if code_of(&report.fault.message) == Some(code) => Judged::passed(),
+            Ok(Some(code)) if code_of(&report.fault) == Some(code) => Judged::passed(),
             Ok(Some(code)) => {
-                let found = code_of(&report.fault.message).map_or("no code", Code::text);
+                let found = code_of(&report.fault).map_or("no code", Code::text);
                 let fault = machine.fault_text(&compiled, &report);
                 Judged::failed(format!("the fault has {found}, not {code}\n{fault}"))
             }

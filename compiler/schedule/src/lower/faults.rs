@@ -162,16 +162,16 @@ impl Lower<'_, '_> {
     }
 }
 
-/// A fault as a text in which `{}` stands for numbers, as the runtime words it.
+/// A fault as a text that begins with its code, and in which `{}` stands for numbers, as the runtime words it.
 fn in_words(fault: &Fault) -> (String, Vec<Value>) {
     match fault {
         Fault::Index { index, extent, axis } => {
-            (format!("index {{}} is out of range for axis {axis} of extent {{}}"), vec![*index, *extent])
+            (format!("[E0330] index {{}} is out of range for axis {axis} of extent {{}}"), vec![*index, *extent])
         }
         Fault::Shape { left, right, axis, what } => {
-            (format!("{what}: axis {axis} has extent {{}}, expected {{}}"), vec![*right, *left])
+            (format!("[E0312] {what}: axis {axis} has extent {{}}, expected {{}}"), vec![*right, *left])
         }
-        Fault::Division => ("division by zero".to_string(), Vec::new()),
+        Fault::Division => ("[E0333] division by zero".to_string(), Vec::new()),
         Fault::Message { text, operands } => (text.to_string(), operands.clone()),
         Fault::Several { first, .. } => in_words(first),
     }

@@ -3,7 +3,7 @@
 mod misfit;
 pub mod origin;
 
-use crate::check::Agree;
+use crate::check::{Agree, coded};
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use misfit::Misfit;
@@ -11,7 +11,6 @@ use origin::{Place, are_parameters};
 use ravel_core::ir::{DimPat, ElemTy, LocalId, RankPat, TypePat};
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Basic, BinOp};
-use ravel_wir::Fault;
 
 /// One feature of a pattern with the number of axes it takes.
 struct Piece<'a> {
@@ -194,7 +193,7 @@ impl Spec<'_> {
         }
         let text = format!("{what}: `{name}` is a number of axes in {pattern}, but is {{}}");
         let operands = vec![self.em.value(count)];
-        self.emit_check(&enough, Fault::Message { text: text.into(), operands });
+        self.emit_check(&enough, coded(Code::ShapesDiffer, text, operands));
         !wrong
     }
 

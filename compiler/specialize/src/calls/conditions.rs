@@ -5,6 +5,7 @@
 //! ```
 
 use crate::calls::bind::origin::measured;
+use crate::check::coded;
 use crate::literal::zero;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
@@ -63,8 +64,8 @@ impl Spec<'_> {
             // Components that may not be there are only looked at once the condition has failed.
             if mentions.iter().any(|(_, value)| self.is_long(value)) {
                 self.emit_explained_check(&holds, |spec| spec.condition_fault(&message, &mentions, &remark));
-                let text = format!("{message}{remark}").into();
-                self.emit_check(&holds, Fault::Message { text, operands: Vec::new() });
+                let text = format!("{message}{remark}");
+                self.emit_check(&holds, coded(Code::ConditionFails, text, Vec::new()));
             } else {
                 let fault = self.condition_fault(&message, &mentions, &remark);
                 self.emit_check(&holds, fault);
@@ -96,7 +97,7 @@ impl Spec<'_> {
             }
         }
         let values = if shown.is_empty() { String::new() } else { format!(": {}", shown.join(", ")) };
-        Fault::Message { text: format!("{message}{values}{remark}").into(), operands }
+        coded(Code::ConditionFails, format!("{message}{values}{remark}"), operands)
     }
 
     /// The parameters, fields of parameters, extents and ranks that an expression mentions, with their values.

@@ -1,5 +1,6 @@
 //! Overload resolution: which instance of a set a call means, decided now or, where shapes are not known, at run time.
 
+use crate::check::coded;
 use crate::spec::Spec;
 use crate::value::{LeafShape, Sc, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, Fun, FunBody, FunId, RankPat, SetId, TypePat};
@@ -412,7 +413,7 @@ impl Spec<'_> {
             }
         }
         let text = format!("no instance of `{name}` takes arguments of these shapes ({})", types.join(", "));
-        Fault::Message { text: text.into(), operands }
+        coded(Code::NoInstance, text, operands)
     }
 
     /// Reports two instances of which none is more specific: the leftmost argument for which they differ decides, if it can.

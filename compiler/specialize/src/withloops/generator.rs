@@ -1,13 +1,13 @@
 //! Generators: bounds of with-loop parts, their index facts, and making overlapping parts disjoint.
 
-use crate::check::axes;
+use crate::check::{axes, coded};
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::{Bound, Part};
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Affine, Basic, BinOp, Scalar};
-use ravel_wir::{Fault, Generator, Value};
+use ravel_wir::{Generator, Value};
 
 /// More pieces than this and overlapping parts are guarded instead of split.
 const MAX_PIECES: usize = 12;
@@ -166,23 +166,16 @@ impl Spec<'_> {
     fn next_index(&mut self, bound: &Sc, which: &str) -> Sc {
         if self.em.range(bound).1 >= i32::MAX as i64 {
             let ok = self.em.bin(BinOp::Lt, Basic::Int, bound, &Sc::int(i32::MAX));
-            let fault = Self::beyond_bounds(which);
+            let text = beyond_bounds(which);
+            let fault = coded(Code::BadGenerator, &text, Vec::new());
             if ok.as_bool() == Some(false) {
-                let Fault::Message { text, .. } = &fault else { return bound.clone() };
-                self.certain_fault(Code::BadGenerator, text.to_string(), fault);
+                self.certain_fault(Code::BadGenerator, text, fault);
             } else {
                 self.emit_check(&ok, fault);
                 self.em.set_checked(bound, (i32::MIN as i64, i32::MAX as i64 - 1), None);
             }
         }
         self.em.add(bound, &Sc::int(1))
-    }
-
-    fn beyond_bounds(which: &str) -> Fault {
-        let relation = if which == "upper" { "`<=`" } else { "`<`" };
-        let text =
-            format!("the {which} bound of a generator with {relation} is 2147483647, and there is no index behind it");
-        Fault::Message { text: text.into(), operands: Vec::new() }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the six features of a generator")]
@@ -277,8 +270,8 @@ impl Spec<'_> {
                 }
                 if ok.as_bool().is_none() {
                     let operands = vec![self.em.value(s), self.em.value(&w)];
-                    let text = format!("step and width of axis {axis} of a generator do not fit").into();
-                    self.emit_check(&ok, Fault::Message { text, operands });
+                    let text = format!("step and width of axis {axis} of a generator do not fit");
+                    self.emit_check(&ok, coded(Code::BadGenerator, text, operands));
                 }
                 // A width beyond the step takes every index.
                 if let Some(width) = &mut width {
@@ -329,9 +322,9 @@ impl Spec<'_> {
         let n = self.vector_length(&upper);
         for length in lengths {
             let same = self.em.bin(BinOp::Eq, Basic::Int, &length, &n);
-            let text = "the bounds of a generator differ in length".into();
+            let text = "the bounds of a generator differ in length";
             let operands = vec![self.em.value(&length), self.em.value(&n)];
-            self.emit_check(&same, Fault::Message { text, operands });
+            self.emit_check(&same, coded(Code::IndexLengthsDiffer, text, operands));
         }
         let lower = if part.lower_inclusive { lower } else { self.next_indices(&lower, "lower") };
         for v in step.iter().chain(&width) {
@@ -343,8 +336,11 @@ impl Spec<'_> {
             self.emit_explained_check(&positive, |spec| {
                 let mut operands = Vec::new();
                 let shown = spec.show_value(v, &mut operands).unwrap_or_default();
-                let text = format!("the step or width of a generator is not positive: {shown}").into();
-                Fault::Message { text, operands }
+                coded(
+                    Code::BadGenerator,
+                    format!("the step or width of a generator is not positive: {shown}"),
+                    operands,
+                )
             });
         }
         IndexSet::Dyn { lower, upper, step, width }
@@ -357,7 +353,7 @@ impl Spec<'_> {
             let e = spec.vector_element(bound, i);
             spec.em.bin(BinOp::Lt, Basic::Int, &e, &Sc::int(i32::MAX))
         });
-        self.emit_check(&ok, Self::beyond_bounds(which));
+        self.emit_check(&ok, coded(Code::BadGenerator, beyond_bounds(which), Vec::new()));
         self.shifted(bound, 1)
     }
 
@@ -412,9 +408,9 @@ impl Spec<'_> {
                 let n = self.vector_length(upper);
                 let axes = self.vector_length(frame_shape);
                 let few = self.em.bin(BinOp::Le, Basic::Int, &n, &axes);
-                let text = "the index of a with-loop has more components than the array has axes".into();
+                let text = "the index of a with-loop has more components than the array has axes";
                 let operands = vec![self.em.value(&n), self.em.value(&axes)];
-                self.emit_check(&few, Fault::Message { text, operands });
+                self.emit_check(&few, coded(Code::IndexLengthsDiffer, text, operands));
                 let inside = self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
                     let (l, u) = (spec.vector_element(lower, i), spec.vector_element(upper, i));
                     let extent = spec.vector_element(frame_shape, i);
@@ -440,20 +436,20 @@ impl Spec<'_> {
             let mut show = |v: &Val| spec.show_value(v, &mut operands).unwrap_or_default();
             let (lower, upper, shape) = (show(&lower), show(&upper), show(frame_shape));
             let text = format!("{title}: from {lower} to before {upper} in the shape {shape}");
-            Fault::Message { text: text.into(), operands }
+            (text, operands)
         };
         if ok.as_bool() == Some(false) {
-            let fault = fault(self);
-            let known = match &fault {
-                Fault::Message { text, operands } if operands.is_empty() => text.to_string(),
-                _ => title.to_string(),
-            };
-            self.certain_fault(Code::OutsideResult, known, fault);
+            let (text, operands) = fault(self);
+            let known = if operands.is_empty() { text.clone() } else { title.to_string() };
+            self.certain_fault(Code::OutsideResult, known, coded(Code::OutsideResult, text, operands));
         } else if let IndexSet::Box(_) = set {
-            let fault = fault(self);
-            self.emit_check(&ok, fault);
+            let (text, operands) = fault(self);
+            self.emit_check(&ok, coded(Code::OutsideResult, text, operands));
         } else {
-            self.emit_explained_check(&ok, fault);
+            self.emit_explained_check(&ok, |spec| {
+                let (text, operands) = fault(spec);
+                coded(Code::OutsideResult, text, operands)
+            });
         }
         true
     }
@@ -622,4 +618,10 @@ impl Spec<'_> {
             }
         }
     }
+}
+
+/// What is wrong with a bound that includes the largest `int`, or excludes it below.
+fn beyond_bounds(which: &str) -> String {
+    let relation = if which == "upper" { "`<=`" } else { "`<`" };
+    format!("the {which} bound of a generator with {relation} is 2147483647, and there is no index behind it")
 }

@@ -8,6 +8,7 @@
 //! These are states that `propagate` hands on and that a part changes, folds that end at a fixpoint (`foldfix`), and folds whose function
 //! combines several values or arrays whose shape changes.
 
+use crate::check::coded;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, Sc, ShapeKind, Val};
 use crate::withloops::assemble::cell_kind;
@@ -19,7 +20,7 @@ use crate::withloops::withloop::Operation;
 use ravel_core::ir;
 use ravel_diagnostics::Code;
 use ravel_types::{Basic, BinOp, Elem, Scalar, Ty};
-use ravel_wir::{Combine, Fault, Op, Part, With, WithOp};
+use ravel_wir::{Combine, Op, Part, With, WithOp};
 
 /// Why a with-loop is a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -425,8 +426,8 @@ impl<'p> Spec<'p> {
         let real = product(self, Basic::Double, Scalar::F64(1.0));
         let most = Sc::Const(Scalar::F64(f64::from(i32::MAX)));
         let few = self.em.bin(BinOp::Le, Basic::Double, &real, &most);
-        let text = "a generator has more than 2147483647 indices".into();
-        self.emit_check(&few, Fault::Message { text, operands: Vec::new() });
+        let text = "a generator has more than 2147483647 indices";
+        self.emit_check(&few, coded(Code::BadGenerator, text, Vec::new()));
         let total = product(self, Basic::Int, Scalar::I32(1));
         (total, counts)
     }

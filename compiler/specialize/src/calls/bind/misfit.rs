@@ -2,11 +2,11 @@
 
 use super::Heads;
 use super::origin::{are_parameters, called, measured};
+use crate::check::coded;
 use crate::spec::{Frame, Spec};
 use crate::value::Sc;
 use ravel_core::ir::{DimPat, RankPat};
 use ravel_diagnostics::Code;
-use ravel_wir::Fault;
 
 /// What a value has, and what its pattern asks for.
 pub enum Misfit {
@@ -81,7 +81,8 @@ impl Spec<'_> {
         let who = if items.len() == 1 && !are_parameters(fun, heads) { "it" } else { &who };
         let text = format!("{what}: {who} {clause}{asks}");
         let operands = self.em.values(&numbers);
-        self.emit_check(&holds, Fault::Message { text: text.into(), operands });
+        let code = if items.len() == 1 { Code::PatternMismatch } else { Code::ShapesDiffer };
+        self.emit_check(&holds, coded(code, text, operands));
         !wrong
     }
 

@@ -1,14 +1,13 @@
 //! What messages say of a name in a head that has two values: what it measures where it is defined, and at the other place.
 
 use super::Heads;
-use crate::check::{Agree, Wording};
+use crate::check::{Agree, Wording, coded};
 use crate::spec::{Frame, Spec};
 use crate::value::Val;
 use ravel_core::ir::{DimPat, Fun, LocalId, RankPat, TypePat};
 use ravel_diagnostics::Code;
 use ravel_source::Span;
 use ravel_types::{Basic, BinOp};
-use ravel_wir::Fault;
 
 /// A feature of a pattern, and the axis at which it begins if that is known.
 #[derive(Clone, Copy)]
@@ -149,7 +148,7 @@ impl Spec<'_> {
                 true => compared.extents(axis),
                 false => format!("`{name}` is {{}}{} and {{}}{}", there.behind(), here.behind()),
             };
-            Fault::Message { text: format!("{what}: {text}").into(), operands: vec![left, right] }
+            coded(Code::ShapesDiffer, format!("{what}: {text}"), vec![left, right])
         };
         let call = self.user_call().and_then(|(site, _)| self.quotable(site.span)).map(str::to_string);
         let title = |a: &str, b: &str| {
@@ -173,7 +172,7 @@ impl Spec<'_> {
         }
         let fault =
             format!("{what}: {text}").replacen("{}", &left.to_string(), 1).replacen("{}", &right.to_string(), 1);
-        self.emit_check(&crate::value::Sc::bool(false), Fault::Message { text: fault.into(), operands: Vec::new() });
+        self.emit_check(&crate::value::Sc::bool(false), coded(Code::ShapesDiffer, fault, Vec::new()));
         self.speculative > 0
     }
 
@@ -183,7 +182,7 @@ impl Spec<'_> {
         let same = self.em.bin(BinOp::Eq, Basic::Int, &n, &m);
         let text = format!("{what}: {}", compared.lengths());
         let operands = vec![self.em.value(&n), self.em.value(&m)];
-        self.emit_check(&same, Fault::Message { text: text.into(), operands });
+        self.emit_check(&same, coded(Code::ShapesDiffer, text, operands));
         let equal = self.vectors_equal(left, right);
         let (name, there, here) = (&compared.name, compared.there.behind(), compared.here.behind());
         self.emit_explained_check(&equal, |spec| {
@@ -192,7 +191,7 @@ impl Spec<'_> {
                 shown.push(spec.show_value(vector, &mut numbers).unwrap_or_default());
             }
             let text = format!("{what}: `{name}` is {}{there} and {}{here}", shown[0], shown[1]);
-            Fault::Message { text: text.into(), operands: numbers }
+            coded(Code::ShapesDiffer, text, numbers)
         });
         true
     }
