@@ -24,7 +24,6 @@ pub(crate) struct Place {
     pub function: String,
     pub is_loop: bool,
     pub numbers: Numbers,
-    pub only_counted: bool,
     pub guessed: bool,
 }
 
@@ -75,7 +74,6 @@ impl Compilation {
                 function,
                 is_loop: site.is_loop,
                 numbers: site.numbers,
-                only_counted: site.only_counted,
                 guessed: site.guessed,
             }
         };
