@@ -145,7 +145,12 @@ fn run_block(block: &Block) -> Result<Option<String>, Failed> {
     fs::write(folder.path().join(&name), &block.source)?;
     // For programs that read the data of examples.
     std::os::unix::fs::symlink(repository().join("examples"), folder.path().join("examples"))?;
-    let command = if is_program { "run" } else { "check" };
+    let has_tests = ["void test_", "bool prop_", "void fails_"].iter().any(|head| block.source.contains(head));
+    let command = match (is_program, has_tests) {
+        (true, _) => "run",
+        (false, true) => "test",
+        (false, false) => "check",
+    };
     let run = finish(Command::new(ravel()).args([command, &name]).current_dir(folder.path()), b"")?;
     if run.status != 0 || is_program && !run.stderr.is_empty() {
         return Err(format!("{}\n{}", block.source, run.describe()).into());

@@ -68,14 +68,7 @@ impl Compilation {
             let line = parts.nth(1).and_then(|line| line.parse().ok()).unwrap_or(0);
             let file = parts.next().unwrap_or(&described).to_string();
             let function = self.functions.head(site.span).map_or(site.function.clone(), |(_, name)| name.to_string());
-            Place {
-                file,
-                line,
-                function,
-                is_loop: site.is_loop,
-                numbers: site.numbers,
-                guessed: site.guessed,
-            }
+            Place { file, line, function, is_loop: site.is_loop, numbers: site.numbers, guessed: site.guessed }
         };
         sites.iter().map(place).collect()
     }
