@@ -265,7 +265,7 @@ fn a_library_is_called_from_c() {
     place.cc(&["use.c", "libfilters.a", "-lpthread", "-lm", "-ldl", "-o", "static"]);
     for program in ["shared", "static"] {
         let run = place.run(&place.path(program), &[]);
-        assert!(run.status == 0 && run.stdout == example("use.out") && run.stderr.is_empty(), "{}", run.describe());
+        assert!(run.status == 0 && run.stdout == example("use.txt") && run.stderr.is_empty(), "{}", run.describe());
     }
     let manifest = fs::read_to_string(place.path("filters.json")).expect("a manifest");
     let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");

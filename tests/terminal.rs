@@ -227,6 +227,12 @@ fn inputs_are_edited_and_completed() -> Tested {
     terminal.wait_for("kernel: double[2]")?;
     terminal.press("r\t[1]\r")?;
     terminal.wait_for("double: 2.0")?;
+    // What fits the next parameter stands first; what does not says so.
+    terminal.answers("double[n] weighted(double[n] a, double[n] b) { return a + b; }", "")?;
+    terminal.press("weighted([1.0, 2.0], ke\t\t")?;
+    terminal.wait_for("kernel: double[2]  kept: int[2,2], does not fit")?;
+    terminal.press(CTRL_C)?;
+    terminal.wait_for(PROMPT)?;
     terminal.press("twof\t21)\r")?;
     terminal.wait_for("int: 42")?;
     terminal.press(":und\t\r")?;

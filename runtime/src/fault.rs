@@ -232,6 +232,11 @@ fn run_session_until<T: Send + 'static>(
     match faults.recv() {
         Ok(report) => {
             let has_stopped = stop(id);
+            // An interrupt that came too late: what the work gave away is nobody's loss.
+            if let Ok(result) = outcome.try_recv() {
+                lost::end(id);
+                return Ok(result);
+            }
             let lost = Lost::of(id);
             // A thread that has not stopped may use them.
             if has_stopped {

@@ -12,7 +12,7 @@ use ravel_tests::{Failed, Trial, files_below, repository};
 use serde_json::{Value, json};
 
 pub fn trials() -> Vec<Trial> {
-    let files = files_below(&repository().join("tests/lsp"), "sac").into_iter();
+    let files = files_below(&repository().join("tests/lsp"), "txt").into_iter();
     files
         .map(|file| {
             let name = file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());

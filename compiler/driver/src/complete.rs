@@ -20,6 +20,7 @@ pub struct Scope<'s> {
     pub visible: &'s [Visible],
     /// What modules offer: module, name, definition.
     pub members: &'s [(Text, Text, u32)],
+    /// What is no name among them is an expression that the text has: its kind counts, but nobody writes it again.
     pub variables: &'s [(String, Option<Kind>)],
     /// All modules that could be used.
     pub modules: &'s [String],
@@ -58,6 +59,11 @@ pub struct Signature {
     pub bound: String,
     pub fit: Fit,
     pub def: u32,
+}
+
+/// The arguments in front of the last one, of the innermost call that a text leaves open.
+pub fn arguments(text: &str) -> Vec<String> {
+    call(&plain(text)).map_or(Vec::new(), |call| call.before.into_iter().map(String::from).collect())
 }
 
 /// A call that is being written.
@@ -268,7 +274,8 @@ fn names(scope: &Scope<'_>, call: Option<Call<'_>>) -> Vec<Candidate> {
     let at = call.as_ref().map_or(0, |call| call.before.len());
     let heads = call.map_or(Vec::new(), |call| scope.heads(&call));
     let mut found: Vec<Candidate> = Vec::new();
-    for (name, kind) in scope.variables {
+    let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    for (name, kind) in scope.variables.iter().filter(|(name, _)| is_name(name)) {
         let fit = kind.as_ref().map_or(Fit::Possible, |kind| scope.best(&heads, at, kind));
         let mut detail = kind.as_ref().map_or(String::new(), |kind| show_kind(scope.program, kind));
         if fit == Fit::No {

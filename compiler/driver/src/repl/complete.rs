@@ -1,10 +1,20 @@
 //! What can go on a name that is being typed at the prompt.
+//!
+//! Names are those that an editor is offered as well, from the facts of the session's program; here variables have values. Inside of a call
+//! come first what fits its next parameter.
 
-use super::source::Key;
+use super::source::ROOT;
 use super::value::Value;
 use super::{Session, USED, show};
+use crate::complete::{self, CandidateKind, Scope};
+use crate::facts::Gathered;
 use crate::files::library_sources;
-use std::collections::{BTreeMap, HashMap};
+use crate::pipeline::Compilation;
+use ravel_core::RootSource;
+use ravel_core::ir::Program;
+use ravel_specialize::fits::Fit;
+use ravel_specialize::value::Kind;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// More are no help.
@@ -31,6 +41,14 @@ impl Offers {
     }
 }
 
+/// What names mean in the session's program.
+pub(super) struct Known {
+    /// How many inputs had been accepted as definitions by then.
+    accepted: usize,
+    program: Program,
+    names: ravel_core::Facts,
+}
+
 impl Session {
     /// Where the name in front of a byte of a text begins, and what could stand there instead.
     pub fn candidates(&mut self, text: &str, at: usize) -> (usize, Vec<Candidate>) {
@@ -46,10 +64,8 @@ impl Session {
             self.fields(variable).into_iter().filter(|candidate| named(&candidate.text)).collect()
         } else if matches!(last_word(front.trim_end()), "use" | "import") {
             modules().filter(|name| named(name)).map(|name| plain(&format!("{name}: all;"), name)).collect()
-        } else if begun.is_empty() {
-            Vec::new()
         } else {
-            self.names(begun)
+            self.names(before, begun.is_empty())
         };
         found.truncate(MOST);
         (start, found)
@@ -65,41 +81,61 @@ impl Session {
         }
     }
 
-    /// Variables first, then what was defined here, then what modules in use have.
-    fn names(&mut self, begun: &str) -> Vec<Candidate> {
-        let named = |name: &str| name.starts_with(begun);
-        let variables = self.variables.iter().filter(|(name, _)| named(name));
-        let mut found: Vec<Candidate> =
-            variables.map(|(name, value)| plain(name, &format!("{name}: {}", show::type_name(value)))).collect();
-        let mut own: BTreeMap<String, Candidate> = BTreeMap::new();
-        for key in self.chunks.iter().flat_map(|chunk| chunk.keys()) {
-            match key {
-                Key::Function { name, params } if named(name) => {
-                    let shown = format!("{name}({})", params.join(", "));
-                    own.entry(name.clone()).or_insert(Candidate { text: format!("{name}("), shown });
-                }
-                Key::Type(name) | Key::Object(name) if named(name) => {
-                    own.entry(name.clone()).or_insert_with(|| plain(name, name));
-                }
-                _ => {}
+    /// What the last argument of a call or the last name of a text can be, best first.
+    fn names(&mut self, before: &str, is_empty: bool) -> Vec<Candidate> {
+        // Everything is no help.
+        if is_empty && !before.trim_end().ends_with(['(', ',']) {
+            return Vec::new();
+        }
+        self.refresh();
+        let mut arguments: Vec<(String, Option<Kind>)> = Vec::new();
+        for text in complete::arguments(before) {
+            if !self.variables.contains_key(&text) {
+                let kind = self.expression_kind(&text);
+                arguments.push((text, kind));
             }
         }
-        let loaded = self.chunks.iter().flat_map(|chunk| chunk.loaded_modules());
-        let mut modules: Vec<String> = loaded.chain(USED.iter().map(|name| name.to_string())).collect();
-        modules.sort_unstable();
-        modules.dedup();
-        let mut library: BTreeMap<String, Candidate> = BTreeMap::new();
-        for module in modules {
-            for candidate in functions(self.offers.of(&module).iter().filter(|(name, _)| named(name))) {
-                library.entry(candidate.text.clone()).or_insert(candidate);
+        let Some(known) = &self.known else { return Vec::new() };
+        let kind = |value: &Value| value.kind(&known.program);
+        let variables: Vec<(String, Option<Kind>)> =
+            self.variables.iter().map(|(name, value)| (name.clone(), kind(value))).chain(arguments).collect();
+        let scope = Scope {
+            program: &known.program,
+            defs: &known.names.defs,
+            visible: &known.names.visible,
+            members: &known.names.members,
+            variables: &variables,
+            modules: &[],
+        };
+        let (_, found) = complete::candidates(before, &scope);
+        let is_near = |candidate: &complete::Candidate| {
+            !is_empty || candidate.kind == CandidateKind::Variable || candidate.fit == Fit::Exact
+        };
+        let shown = |candidate: complete::Candidate| match candidate.kind {
+            CandidateKind::Variable => plain(&candidate.name, &format!("{}: {}", candidate.name, candidate.detail)),
+            CandidateKind::Function => {
+                Candidate { text: format!("{}(", candidate.name), shown: candidate.detail.clone() }
             }
+            _ => plain(&candidate.name, &candidate.name),
+        };
+        found.into_iter().filter(is_near).map(shown).collect()
+    }
+
+    /// Looks at the session's program again if definitions have come since.
+    fn refresh(&mut self) {
+        if self.known.as_ref().is_some_and(|known| known.accepted == self.accepted) {
+            return;
         }
-        library.retain(|text, _| !own.contains_key(text.trim_end_matches('(')));
-        found.extend(own.into_values().chain(library.into_values()));
-        if found.is_empty() {
-            found.extend(ravel_syntax::keywords().filter(|word| named(word)).map(|word| plain(word, word)));
+        let mut compilation = Compilation::new(self.options.clone());
+        compilation.facts = Some(Gathered::default());
+        let mut loader = self.loader();
+        let text = loader.program(USED, &self.chunks, "");
+        let root = RootSource { name: ROOT.to_string(), text: text.into() };
+        // The definitions were accepted: they have no errors.
+        if let Ok(program) = compilation.core_from(root, &mut loader) {
+            let names = compilation.facts.take().unwrap_or_default().names;
+            self.known = Some(Known { accepted: self.accepted, program, names });
         }
-        found
     }
 }
 

@@ -99,6 +99,16 @@ impl Session {
         }
     }
 
+    /// The kind of an expression whose elements are of a basic type; nothing if it is wrong. It is not evaluated.
+    pub(super) fn expression_kind(&mut self, text: &str) -> Option<Kind> {
+        let mut wrapped = self.wrap(super::INPUT, text, Form::Value, true).ok()?;
+        let entry = Entry::Function { fun: wrapped.fun, args: wrapped.args, init_globals: false };
+        let specialized = wrapped.compilation.specialize(&wrapped.program, entry).ok()?;
+        let position = wrapped.results.iter().position(|name| name == VALUE)?;
+        let kind = specialized.results.get(position)?;
+        matches!(kind, Kind::Sc(..) | Kind::Tup(..) | Kind::Arr(..)).then(|| kind.clone())
+    }
+
     /// An input as a stage of the compiler has it.
     pub(super) fn emitted(&mut self, stage: Stage, text: &str, tokens: &Tokens, is_value: bool) -> Outcome<String> {
         let form = if is_value { Form::Value } else { Form::Statements };

@@ -97,6 +97,7 @@ pub struct Session {
     digits: Option<usize>,
     journal: Journal,
     offers: complete::Offers,
+    known: Option<complete::Known>,
     /// The value that was shown last is none that `print` takes.
     shown_is_special: bool,
     /// Where values go instead of being shown.
@@ -148,6 +149,7 @@ impl Session {
             digits: None,
             journal: Journal::default(),
             offers: complete::Offers::default(),
+            known: None,
             shown_is_special: false,
             taken: None,
         })

@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_style_sets_width_and_digits() {
         let style = Style { width: 20, digits: Some(3) };
-        assert_eq!(styled(&ints(&[9]), style), "int[9]:\n[0, 1, 2, 3, 4, 5,\n 6, 7, 8]");
+        assert_eq!(styled(&ints(&[9]), style), "int[9]:\n[0, 1, 2, 3, 4, 5, 6,\n 7, 8]");
         let shown = |v: f64| styled(&Value::Scalar(Basic::Double, Scalar::F64(v)), style);
         assert_eq!(shown(std::f64::consts::PI), "double: 3.14");
         assert_eq!(shown(-123_456.0), "double: -123000.0");

@@ -185,17 +185,6 @@ impl Chunk {
         text
     }
 
-    /// The modules that it uses and imports.
-    pub fn loaded_modules(&self) -> impl Iterator<Item = String> {
-        let loads = self.items.iter().filter(|item| item.key == Key::Load);
-        loads.filter_map(|item| {
-            let text = self.text.get(item.range.clone())?.trim_start();
-            let name = text.split_once(char::is_whitespace)?.1.trim_start();
-            let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
-            Some(name[..end].to_string())
-        })
-    }
-
     /// The texts of its definitions with this name.
     pub fn definitions_of(&self, name: &str) -> impl Iterator<Item = &str> {
         let items = self.items.iter().filter(move |item| item.key.name() == Some(name));
