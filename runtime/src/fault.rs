@@ -232,10 +232,11 @@ fn run_session_until<T: Send + 'static>(
     match faults.recv() {
         Ok(report) => {
             let has_stopped = stop(id);
-            // An interrupt that came too late: what the work gave away is nobody's loss.
             if let Ok(result) = outcome.try_recv() {
+                // An interrupt that came as the work ended: it has given back what it took, and its result is dropped.
                 lost::end(id);
-                return Ok(result);
+                drop(result);
+                return Err(report);
             }
             let lost = Lost::of(id);
             // A thread that has not stopped may use them.
