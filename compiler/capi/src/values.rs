@@ -1,8 +1,8 @@
 //! Arguments and results as C sees them.
 
-use ravel_driver::repl::call::tag;
 use ravel_driver::repl::host::Given;
 use ravel_driver::repl::value::Value;
+use ravel_driver::tag;
 use ravel_runtime::abi::{ArrayHeader, ElemTag, ObjectKind};
 use ravel_runtime::array::{Array, ArrayRef};
 use std::ptr::NonNull;
@@ -80,8 +80,10 @@ impl CValue {
             bits: object.into_raw().as_ptr() as u64,
         };
         match value {
-            Value::Scalar(basic, scalar) => Some(CValue { form: SCALAR, elem: tag(basic) as i32, bits: scalar.bits() }),
-            Value::Array(basic, array) => Some(of_object(ARRAY, tag(basic), array)),
+            Value::Scalar(basic, scalar) => {
+                Some(CValue { form: SCALAR, elem: tag(basic.elem()) as i32, bits: scalar.bits() })
+            }
+            Value::Array(basic, array) => Some(of_object(ARRAY, tag(basic.elem()), array)),
             Value::Object(_, text) if text.view().kind() == ObjectKind::String => {
                 Some(of_object(TEXT, ElemTag::Char, text))
             }

@@ -134,6 +134,22 @@ Without a terminal, inputs are read from standard input and no prompt is written
 /// What every command needs to read a program.
 #[derive(Args)]
 pub struct Source {
+    #[command(flatten)]
+    pub sources: Sources,
+    /// Do not check type patterns and conditions of functions
+    #[arg(long)]
+    pub no_check: bool,
+    /// Print compile time per stage, functions specialised, with-loops, and run-time allocations
+    #[arg(long)]
+    pub stats: bool,
+    /// Print what became of every with-loop and why, to standard error or to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub explain: Option<Option<PathBuf>>,
+}
+
+/// Where texts come from, and what they say.
+#[derive(Args)]
+pub struct Sources {
     /// Define a preprocessor macro (NAME means NAME=1)
     #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
     pub define: Vec<String>,
@@ -148,15 +164,6 @@ pub struct Source {
     /// The edition of the library: 2024 brings what SacBase's Stdlib had until then (also the line `//! stdlib 2024` in a program)
     #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
     pub stdlib: Option<ravel_driver::Edition>,
-    /// Do not check type patterns and conditions of functions
-    #[arg(long)]
-    pub no_check: bool,
-    /// Print compile time per stage, functions specialised, with-loops, and run-time allocations
-    #[arg(long)]
-    pub stats: bool,
-    /// Print what became of every with-loop and why, to standard error or to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub explain: Option<Option<PathBuf>>,
 }
 
 /// How packages are got.

@@ -1,7 +1,7 @@
 //! The command line of `ravel bench`.
 
 use crate::args::BackendNames;
-use crate::args_test::Sources;
+use crate::args::Sources;
 use clap::Args;
 use ravel_driver::Backend;
 use std::path::PathBuf;

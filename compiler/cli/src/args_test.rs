@@ -1,6 +1,6 @@
 //! The command line of `ravel test`.
 
-use crate::args::{Network, definition, macro_name};
+use crate::args::Sources;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ravel_driver::Options;
@@ -15,25 +15,6 @@ or does not compile (`//! code E0324` above it names the error). The library's m
 NAME.sac with NAME.out beside it is a program and what it writes; .in, .args and .status are its input, its arguments and its exit
 status. Transcripts of the prompt in comments and in Markdown are tests as well.
 Each file has a process of its own. Exit status: 0, or 1 if a test failed or there is none.";
-
-/// What every command with children needs to read programs, and to hand on.
-#[derive(Args)]
-pub struct Sources {
-    /// Define a preprocessor macro (NAME means NAME=1)
-    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
-    pub define: Vec<String>,
-    /// Undefine a preprocessor macro
-    #[arg(short = 'U', value_name = "NAME", value_parser = macro_name)]
-    pub undefine: Vec<String>,
-    /// Search this folder for modules, before RAVEL_PATH and the built-in library
-    #[arg(short = 'I', value_name = "DIR")]
-    pub include: Vec<PathBuf>,
-    #[command(flatten)]
-    pub network: Network,
-    /// The edition of the library (also the line `//! stdlib 2024` in a file)
-    #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
-    pub stdlib: Option<ravel_driver::Edition>,
-}
 
 impl Sources {
     /// As options of a compilation, without what the package of a file has.

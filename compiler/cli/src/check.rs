@@ -53,7 +53,7 @@ pub fn run(check: &Check) -> i32 {
             say!("ravel: --emit shows one file");
             return 2;
         };
-        if let Err(status) = enter(&mut template.options, file, check.source.network) {
+        if let Err(status) = enter(&mut template.options, file, check.source.sources.network) {
             return status;
         }
         return emit(template, &check.source, file, stage);
@@ -64,7 +64,7 @@ pub fn run(check: &Check) -> i32 {
     for file in &files {
         let mut options = template.options.clone();
         let place = if file == Path::new(STANDARD_INPUT) { Path::new(".") } else { file };
-        match projects.of(place, access(check.source.network)) {
+        match projects.of(place, access(check.source.sources.network)) {
             Ok(Some(project)) => {
                 project.apply(&mut options, (place == file).then_some(file));
                 note_files(project.files.iter().map(PathBuf::as_path));
@@ -138,7 +138,7 @@ fn show(done: &[Compilation], format: Format) -> Option<usize> {
 /// What is to be checked: the roots of the package where nothing is named.
 fn roots(check: &Check) -> Result<Vec<PathBuf>, i32> {
     if check.files.is_empty() {
-        return project::roots(Path::new("."), check.source.network).map(|(_, roots)| roots);
+        return project::roots(Path::new("."), check.source.sources.network).map(|(_, roots)| roots);
     }
     Ok(check.files.clone())
 }

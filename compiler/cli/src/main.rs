@@ -34,7 +34,7 @@ mod tune;
 mod warnings;
 mod watch;
 
-use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source};
+use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source, Sources};
 use clap::{CommandFactory, FromArgMatches};
 use ravel_diagnostics::Levels;
 use ravel_driver::link::Linking;
@@ -121,8 +121,9 @@ fn obey(cli: Cli) -> i32 {
 }
 
 fn compilation(source: &Source, unchecked: bool) -> Compilation {
-    let mut options = options(&source.include, &source.define, &source.undefine, unchecked, !source.no_check);
-    options.edition = source.stdlib;
+    let Sources { include, define, undefine, stdlib, .. } = &source.sources;
+    let mut options = options(include, define, undefine, unchecked, !source.no_check);
+    options.edition = *stdlib;
     let mut compilation = Compilation::new(options);
     compilation.explanation = source.explain.as_ref().map(|_| Explanation::default());
     compilation
@@ -287,7 +288,7 @@ fn program_file(compilation: &mut Compilation, file: &Path) -> Result<PathBuf, i
 }
 
 fn run_program(mut run: Run) -> i32 {
-    let network = run.source.network;
+    let network = run.source.sources.network;
     if run.watch {
         let start = if run.program.is_empty() { Path::new(".") } else { run.file() };
         return watch::run(&[start.to_path_buf()]);
@@ -365,7 +366,7 @@ fn run_program(mut run: Run) -> i32 {
 }
 
 fn run_build(mut build: Build) -> i32 {
-    let network = build.source.network;
+    let network = build.source.sources.network;
     let folder = match &build.file {
         None => Some(PathBuf::from(".")),
         Some(path) => path.is_dir().then(|| path.clone()),
@@ -472,7 +473,7 @@ fn run_opt(opt: &Opt) -> i32 {
     }
     let Some(file) = &opt.file else { return 2 };
     let mut compilation = compilation(&opt.source, false);
-    if let Err(status) = project::enter(&mut compilation.options, file, opt.source.network) {
+    if let Err(status) = project::enter(&mut compilation.options, file, opt.source.sources.network) {
         return status;
     }
     if !can_explain(&opt.source, &compilation, file) {

@@ -6,51 +6,6 @@ use ravel_runtime::outputs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words of the language, which cannot be names of modules.
-const WORDS: &[&str] = &[
-    "all",
-    "bool",
-    "byte",
-    "char",
-    "class",
-    "deprecated",
-    "do",
-    "double",
-    "else",
-    "except",
-    "export",
-    "external",
-    "extern",
-    "float",
-    "fold",
-    "for",
-    "genarray",
-    "if",
-    "import",
-    "inline",
-    "int",
-    "long",
-    "modarray",
-    "module",
-    "noinline",
-    "objdef",
-    "propagate",
-    "provide",
-    "return",
-    "short",
-    "specialize",
-    "struct",
-    "typedef",
-    "ubyte",
-    "uint",
-    "ulong",
-    "use",
-    "ushort",
-    "void",
-    "while",
-    "with",
-];
-
 pub fn run(new: &New) -> i32 {
     match make(new) {
         Ok(made) => {
@@ -70,7 +25,7 @@ fn make(new: &New) -> Result<PathBuf, String> {
     check_name(name).map_err(|rule| format!("`{name}` is no name of a package: {rule}"))?;
     // Of a library the name becomes that of a module.
     let module = name.replace('-', "_");
-    if new.lib && WORDS.contains(&module.as_str()) {
+    if new.lib && ravel_driver::keywords().any(|word| word == module) {
         return Err(format!("`{module}` is a word of SaC, and cannot be a module"));
     }
     if new.lib && has_library(&module) {

@@ -195,20 +195,7 @@ fn number(text: &str) -> Option<Kind> {
     let basic = match &text[digits.len()..] {
         "" | "d" => Basic::Double,
         "f" => Basic::Float,
-        suffix => *[
-            Basic::Byte,
-            Basic::Short,
-            Basic::Int,
-            Basic::Long,
-            Basic::Longlong,
-            Basic::Ubyte,
-            Basic::Ushort,
-            Basic::Uint,
-            Basic::Ulong,
-            Basic::Ulonglong,
-        ]
-        .iter()
-        .find(|basic| basic.suffix() == Some(suffix))?,
+        suffix => Basic::ALL.into_iter().find(|basic| basic.suffix() == Some(suffix))?,
     };
     Some(Kind::Sc(basic, ScKind::Any))
 }

@@ -40,6 +40,7 @@ pub use edition::Edition;
 pub use emit::Stage;
 pub use explain::Explanation;
 pub use pipeline::{Compilation, ENTRY, Failure, Options};
+pub use ravel_interp::tag;
 pub use ravel_opt::Level;
 pub use ravel_syntax::{MacroOption, keywords};
 pub use texts::Texts;

@@ -13,6 +13,7 @@ use ravel_specialize::Entry;
 use ravel_types::Scalar;
 use ravel_wir::Module;
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -167,6 +168,17 @@ impl Compilation {
         if let Err(refused) = self.check_output(path, output) {
             return Ok(Err(refused.into()));
         }
+        self.linked(|foreign| crate::link::make(&objects, foreign, output, linking))
+    }
+
+    /// Links with what the program's own C functions need.
+    ///
+    /// # Errors
+    /// C code that does not fit the program; the inner result is that of `link`.
+    pub(crate) fn linked<T>(
+        &mut self,
+        link: impl FnOnce(&[OsString]) -> Result<T, LinkError>,
+    ) -> Result<Result<T, LinkError>, Failure> {
         let start = std::time::Instant::now();
         let (_folder, foreign) = match self.foreign.link_inputs() {
             Ok(inputs) => inputs,
@@ -175,7 +187,7 @@ impl Compilation {
                 return Err(Failure::Source);
             }
         };
-        let linked = crate::link::make(&objects, &foreign, output, linking);
+        let linked = link(&foreign);
         self.times.push(("link", start.elapsed()));
         match linked {
             // With C code of the program's own it is the program that does not fit together.

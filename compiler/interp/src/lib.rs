@@ -14,6 +14,7 @@ mod natives;
 mod with_loop;
 
 pub use array::{Arr, Data, Val};
+pub use natives::tag;
 
 use ravel_runtime::fault::{Fault, Report};
 use ravel_runtime::natives::Native;

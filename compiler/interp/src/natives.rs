@@ -29,7 +29,8 @@ pub fn call_foreign(symbol: &str, args: Vec<Val>, results: &[Ty]) -> Option<Resu
     Some(values.into_iter().zip(results).map(|(v, ty)| from_runtime(v, ty)).collect())
 }
 
-fn tag(elem: Elem) -> ElemTag {
+/// The tag of an element type in objects.
+pub fn tag(elem: Elem) -> ElemTag {
     match elem {
         Elem::Bool => ElemTag::Bool,
         Elem::Char => ElemTag::Char,

@@ -1,6 +1,7 @@
 //! The C text of adapters: the interface of natives outside (`docs/runtime-abi.md`), the C function inside.
 
 use super::signature::{CParam, CResult, Extent, Form, Signature};
+use ravel_interp::tag;
 use ravel_types::Basic;
 use std::fmt::Write;
 
@@ -95,24 +96,6 @@ fn c_type(basic: Basic) -> &'static str {
         Basic::Ulonglong => "unsigned long long",
         Basic::Float => "float",
         Basic::Double => "double",
-    }
-}
-
-/// The number of an element type in objects.
-fn tag(basic: Basic) -> u8 {
-    match basic {
-        Basic::Bool => 0,
-        Basic::Char => 1,
-        Basic::Byte => 2,
-        Basic::Short => 3,
-        Basic::Int => 4,
-        Basic::Long | Basic::Longlong => 5,
-        Basic::Ubyte => 6,
-        Basic::Ushort => 7,
-        Basic::Uint => 8,
-        Basic::Ulong | Basic::Ulonglong => 9,
-        Basic::Float => 10,
-        Basic::Double => 11,
     }
 }
 
@@ -238,7 +221,7 @@ fn convert(out: &mut String, (n, r): (usize, usize), result: &CResult, name: &st
             let rank = result.rank.map_or(String::new(), |rank| format!(" || v{r}->rank != {rank}"));
             let fixed: String =
                 result.fixed.iter().map(|(axis, n)| format!(" || v{r}->shape[{axis}] != {n}")).collect();
-            let (tag, axes) = (tag(*basic), result.rank.map_or(-1, |rank| rank as i64));
+            let (tag, axes) = (tag(basic.elem()) as u8, result.rank.map_or(-1, |rank| rank as i64));
             writeln!(
                 out,
                 "    if (v{r}->kind != 0 || v{r}->elem != {tag}{rank}{fixed}) ravel_foreign_shape(\"{name}\", v{r}, {tag}, {axes});"
@@ -251,7 +234,7 @@ fn convert(out: &mut String, (n, r): (usize, usize), result: &CResult, name: &st
                 Extent::Value { param } => format!("p{param}"),
             };
             let extents: Vec<String> = result.extents.iter().map(extent).collect();
-            let (rank, tag) = (extents.len(), tag(*basic));
+            let (rank, tag) = (extents.len(), tag(basic.elem()) as u8);
             writeln!(out, "    long long s{r}[] = {{{}}};", extents.join(", "))?;
             writeln!(out, "    ravel_object *v{r} = ravel_alloc({tag}, {rank}, s{r});")?;
             writeln!(out, "    if (v{r}->count > 0 && !r{r}) ravel_foreign_null(\"{name}\");")?;

@@ -94,24 +94,7 @@ impl Compilation {
         if let Err(refused) = self.check_files(path, &files) {
             return Ok(Err(refused.into()));
         }
-        let start = std::time::Instant::now();
-        let (_folder, foreign) = match self.foreign.link_inputs() {
-            Ok(inputs) => inputs,
-            Err(reports) => {
-                self.diagnostics.extend(reports);
-                return Err(Failure::Source);
-            }
-        };
-        let made = make(&files, &interface, &prefix, has_objects, &objects, &foreign);
-        self.times.push(("link", start.elapsed()));
-        match made {
-            // With C code of the program's own it is the program that does not fit together.
-            Err(LinkError::Failed(words)) if !self.foreign.is_empty() => {
-                self.diagnostics.push(self.foreign.blame(&words));
-                Err(Failure::Source)
-            }
-            made => Ok(made),
-        }
+        self.linked(|foreign| make(&files, &interface, &prefix, has_objects, &objects, foreign))
     }
 
     fn check_files(&self, root: &Path, files: &Files) -> Result<(), OutputError> {

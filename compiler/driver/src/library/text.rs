@@ -2,6 +2,7 @@
 
 use super::interface::{Form, Function, Interface};
 use crate::foreign::HEADER;
+use ravel_interp::tag;
 use ravel_types::Basic;
 use std::fmt::Write;
 
@@ -25,24 +26,6 @@ fn c_type(basic: Basic) -> &'static str {
         Basic::Ulong | Basic::Ulonglong => "uint64_t",
         Basic::Float => "float",
         Basic::Double => "double",
-    }
-}
-
-/// The number of an element type in objects.
-fn tag(basic: Basic) -> u8 {
-    match basic {
-        Basic::Bool => 0,
-        Basic::Char => 1,
-        Basic::Byte => 2,
-        Basic::Short => 3,
-        Basic::Int => 4,
-        Basic::Long | Basic::Longlong => 5,
-        Basic::Ubyte => 6,
-        Basic::Ushort => 7,
-        Basic::Uint => 8,
-        Basic::Ulong | Basic::Ulonglong => 9,
-        Basic::Float => 10,
-        Basic::Double => 11,
     }
 }
 
@@ -175,14 +158,16 @@ fn body(out: &mut String, function: &Function, prefix: &str) -> std::fmt::Result
         let c = &param.c_name;
         let name = quoted(&param.name);
         match &param.form {
-            Form::Scalar(basic) => writeln!(out, "        {{ {name}, &{c}, 0, 0, 3, {}, 0 }},", tag(*basic))?,
+            Form::Scalar(basic) => {
+                writeln!(out, "        {{ {name}, &{c}, 0, 0, 3, {}, 0 }},", tag(basic.elem()) as u8)?
+            }
             Form::Elements(basic, extents) => writeln!(
                 out,
                 "        {{ {name}, {c}, {c}_shape, ravel_fixed_{c}, 0, {}, {} }},",
-                tag(*basic),
+                tag(basic.elem()) as u8,
                 extents.len()
             )?,
-            Form::Array(basic) => writeln!(out, "        {{ {name}, {c}, 0, 0, 1, {}, 0 }},", tag(*basic))?,
+            Form::Array(basic) => writeln!(out, "        {{ {name}, {c}, 0, 0, 1, {}, 0 }},", tag(basic.elem()) as u8)?,
             Form::Text => writeln!(out, "        {{ {name}, {c}, 0, 0, 2, 1, 0 }},")?,
         }
     }
@@ -190,7 +175,7 @@ fn body(out: &mut String, function: &Function, prefix: &str) -> std::fmt::Result
     for (n, result) in function.results.iter().enumerate() {
         let name = result_name(function, n);
         match result {
-            Form::Scalar(basic) => writeln!(out, "        {{ {name}, {}, 0 }},", tag(*basic))?,
+            Form::Scalar(basic) => writeln!(out, "        {{ {name}, {}, 0 }},", tag(basic.elem()) as u8)?,
             _ => writeln!(out, "        {{ {name}, 0, 1 }},")?,
         }
     }

@@ -20,7 +20,7 @@ use ravel_runtime::lost::Counts;
 use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use ravel_specialize::value::{Kind, ScKind, ShapeKind};
-use ravel_types::{Affine, Basic, Elem, Scalar};
+use ravel_types::{Affine, Basic, Scalar};
 use std::fmt;
 use std::sync::Arc;
 
@@ -495,25 +495,6 @@ pub fn adapt_real(number: f64, to: Basic) -> Option<u64> {
         Basic::Float => Some(u64::from((number as f32).to_bits())),
         Basic::Double => Some(number.to_bits()),
         _ => None,
-    }
-}
-
-/// The element type of an array that leaves SaC.
-pub fn tag(basic: Basic) -> ElemTag {
-    match basic.elem() {
-        Elem::Bool => ElemTag::Bool,
-        Elem::Char => ElemTag::Char,
-        Elem::I8 => ElemTag::I8,
-        Elem::I16 => ElemTag::I16,
-        Elem::I32 => ElemTag::I32,
-        Elem::I64 => ElemTag::I64,
-        Elem::U8 => ElemTag::U8,
-        Elem::U16 => ElemTag::U16,
-        Elem::U32 => ElemTag::U32,
-        Elem::U64 => ElemTag::U64,
-        Elem::F32 => ElemTag::F32,
-        Elem::F64 => ElemTag::F64,
-        Elem::Handle => ElemTag::Handle,
     }
 }
 
