@@ -48,6 +48,7 @@ impl Spec<'_> {
 
     /// The value of an expression.
     pub fn expr(&mut self, frame: &mut Frame, e: &Expr) -> Val {
+        self.elaborated += 1;
         match &e.kind {
             ExprKind::Const { ty, value } => Val::Sc(*ty, Sc::Const(*value)),
             ExprKind::Str(text) => match self.program.string_type {

@@ -26,6 +26,7 @@ mod prim;
 mod prune;
 mod ranks;
 mod record;
+mod repeats;
 mod report;
 mod reshape;
 mod spec;
@@ -78,6 +79,8 @@ pub struct Specialized {
     pub diagnostics: Vec<Diagnostic>,
     /// Number of WIR functions made.
     pub instances: usize,
+    /// Expressions that were elaborated, each as often as it was: what the work grows with.
+    pub elaborated: u64,
     /// With-loops that are loops in WIR, and why.
     pub fold_loops: Vec<(Span, Carried)>,
 }

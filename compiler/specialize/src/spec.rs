@@ -7,6 +7,7 @@ use crate::calls::bind::origin::Place;
 use crate::calls::instance::{Instance, Key};
 use crate::calls::looks::Looks;
 use crate::emit::Emitter;
+use crate::repeats::Repeats;
 use crate::value::{Kind, Val};
 use crate::withloops::in_order::Carried;
 use ravel_core::ir::{self, FunId, Program};
@@ -55,6 +56,10 @@ pub struct Reported {
     pub titles: HashSet<(Code, Span, String)>,
     /// By code and place, the elaboration of the user's function around it that reported first.
     pub places: HashMap<(Code, Span), u32>,
+    /// By code and place, the instances that have it, the first one first, as `f(double[4])`.
+    pub instances: HashMap<(Code, Span), Vec<String>>,
+    /// Reports that only added an instance to an earlier one.
+    pub repeated: usize,
 }
 
 pub struct Spec<'p> {
@@ -86,6 +91,8 @@ pub struct Spec<'p> {
     pub in_version: bool,
     /// How often the statement being elaborated is there, for loops whose iterations are elaborated one by one.
     pub copies: usize,
+    /// How often a cell of a with-loop is there, for with-loops that are executed index by index inside of each other.
+    pub nested_cells: usize,
     pub liveness: crate::live::Liveness,
     /// With-loops that became loops.
     pub fold_loops: BTreeMap<Span, Carried>,
@@ -97,8 +104,11 @@ pub struct Spec<'p> {
     pub exhausted: bool,
     pub diagnostics: Vec<Diagnostic>,
     pub reported: Reported,
+    pub repeats: Repeats,
     /// Elaborations of functions so far.
     pub activations: u32,
+    /// Expressions elaborated so far, each as often as it was.
+    pub elaborated: u64,
 }
 
 pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec<Specialized> {
@@ -139,6 +149,7 @@ impl<'p> Spec<'p> {
             speculative: 0,
             in_version: false,
             copies: 1,
+            nested_cells: 1,
             liveness: crate::live::Liveness::default(),
             fold_loops: BTreeMap::new(),
             variadic: Vec::new(),
@@ -146,7 +157,9 @@ impl<'p> Spec<'p> {
             exhausted: false,
             diagnostics: Vec::new(),
             reported: Reported::default(),
+            repeats: Repeats::default(),
             activations: 0,
+            elaborated: 0,
         }
     }
 
@@ -154,6 +167,7 @@ impl<'p> Spec<'p> {
     fn finish(&mut self, module: Module, results: Vec<Kind>) -> Specialized {
         let module = crate::prune::prune(module);
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
+        self.add_instances(&mut diagnostics);
         if !diagnostics.iter().any(Diagnostic::is_error) {
             let own = |d: &Diagnostic| !d.span().is_none() && !(self.options.is_library)(d.span().file);
             diagnostics.extend(crate::wraps::warnings(&module).into_iter().filter(own));
@@ -164,6 +178,7 @@ impl<'p> Spec<'p> {
             module,
             results,
             diagnostics,
+            elaborated: std::mem::take(&mut self.elaborated),
             fold_loops: std::mem::take(&mut self.fold_loops).into_iter().collect(),
         }
     }
