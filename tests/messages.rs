@@ -189,10 +189,35 @@ fn folders() -> Result<(), Failed> {
     Ok(())
 }
 
+/// A place that is wrong in several instances of a function is one report, which names them in every form.
+fn instances() -> Result<(), Failed> {
+    let file = repository().join("tests/diagnostics/wrong-in-several-instances.sac").display().to_string();
+    let found = ["relax(int[41])", "relax(int[42])", "relax(int[43])"];
+    let run = check(&["--format", "json", &file], "")?;
+    let reports: Result<Vec<Value>, _> = run.stdout.lines().map(serde_json::from_str).collect();
+    let several: Vec<Value> = reports?.into_iter().filter(|report| report["code"] == "E0312").collect();
+    let [report] = &several[..] else { return Err(run.describe().into()) };
+    let sarif = check(&["--format", "sarif", &file], "")?;
+    let document: Value = serde_json::from_str(&sarif.stdout)?;
+    let properties = &document["runs"][0]["results"][0]["properties"];
+    if report["instances"] != serde_json::json!(found) || properties["instances"] != serde_json::json!(found) {
+        return Err(format!("{}\n{}", run.describe(), sarif.describe()).into());
+    }
+    let short = check(&["--format", "short", &file], "")?;
+    match short.stderr.contains(" (in 3 instances)") {
+        true => Ok(()),
+        false => Err(short.describe().into()),
+    }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/diagnostics");
-    let mut trials =
-        vec![Trial::test("other forms", other_forms), Trial::test("fixes", fixes), Trial::test("folders", folders)];
+    let mut trials = vec![
+        Trial::test("other forms", other_forms),
+        Trial::test("fixes", fixes),
+        Trial::test("folders", folders),
+        Trial::test("instances", instances),
+    ];
     for file in files_below(&folder, "sac") {
         let name = ravel_tests::test_name(&folder, &file);
         trials.push(Trial::test(format!("json/{name}"), move || json_follows_its_schema(&file)));

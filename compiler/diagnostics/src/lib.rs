@@ -144,6 +144,15 @@ impl Diagnostic {
         primary.or_else(|| self.labels.first()).map_or(Span::NONE, |label| label.span)
     }
 
+    /// `in 3 instances: `f(double[4])`, ...`, if there are several.
+    pub fn instances_note(&self) -> Option<String> {
+        const MOST: usize = 3;
+        let count = self.instances.len();
+        let shown: Vec<String> = self.instances.iter().take(MOST).map(|one| format!("`{one}`")).collect();
+        let more = if count > MOST { ", …" } else { "" };
+        (count > 1).then(|| format!("in {count} instances: {}{more}", shown.join(", ")))
+    }
+
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -148,12 +148,13 @@ pub fn library_modules_with(function: &str, edition: Edition) -> Vec<String> {
     modules
 }
 
-/// Whether the modules that an older edition has in front name this word, or this operator.
-pub fn layer_mentions(edition: Edition, word: &str) -> bool {
+/// Whether the modules that an older edition has in front offer something of this name: a module, a function, an operator, a type.
+pub fn layer_offers(edition: Edition, word: &str) -> bool {
     let in_layer = |name: &str| edition.layer().is_some_and(|layer| folder(name) == layer);
-    let is_word = word.contains(|c: char| c.is_alphanumeric());
-    let has = |text: &str| if is_word { mentions(text, word) } else { !word.is_empty() && text.contains(word) };
-    library::FILES.iter().any(|(name, text)| in_layer(name) && (stem(name) == Some(word) || has(text)))
+    let is_type = |line: &str| line.starts_with("typedef ") && mentions(line, word);
+    let has = |text: &str| offers(text, word) || text.lines().any(is_type);
+    !word.is_empty()
+        && library::FILES.iter().any(|(name, text)| in_layer(name) && (stem(name) == Some(word) || has(text)))
 }
 
 /// Whether an older edition has another function in place of one of this library file: its module leaves out the one behind.

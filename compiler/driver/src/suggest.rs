@@ -1,7 +1,7 @@
 //! Library modules that a program lacks: a function is there, but none of its visible instances takes the arguments.
 
 use crate::edition::{Edition, wish};
-use crate::files::{is_library, layer_mentions, library_modules_with};
+use crate::files::{is_library, layer_offers, library_modules_with};
 use crate::pipeline::Compilation;
 use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_source::{SourceMap, Span};
@@ -52,7 +52,8 @@ impl Compilation {
             let words = report.title.split('`').skip(1).step_by(2);
             let places = report.labels.iter().map(|label| label.span).chain([report.span()]);
             let labels = places.map(|span| self.map.snippet(span));
-            let last = |word: &str| word.rsplit("::").next().is_some_and(|name| layer_mentions(older, name.trim()));
+            // To read the program again with the other library takes as long as to check it.
+            let last = |word: &str| word.rsplit("::").next().is_some_and(|name| layer_offers(older, name.trim()));
             words.chain(labels).any(last)
         };
         let doubtful: Vec<usize> = (0..self.diagnostics.len())

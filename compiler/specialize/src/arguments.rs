@@ -45,20 +45,23 @@ impl Spec<'_> {
     pub fn label_arguments(&self, mut diagnostic: Diagnostic, args: &Rc<[Argument]>) -> (Diagnostic, bool) {
         let site = diagnostic.span();
         let inside = |span: Span| span.file == site.file && site.start <= span.start && span.end <= site.end;
-        if args.is_empty() || args.len() > MOST_LABELS || !args.iter().all(|arg| inside(arg.span) && arg.span != site) {
+        // What an assignment `v[3] = x` puts into the array stands outside; the index of `m[0,3]` has no place of its own.
+        let args: Vec<&Argument> = args.iter().filter(|arg| inside(arg.span) && arg.span != site).collect();
+        if args.is_empty() || args.len() > MOST_LABELS {
             return (diagnostic, false);
         }
         // What a literal is everybody sees, unless its type is what is wrong.
         let is_literal = |arg: &&Argument| self.options.map.snippet(arg.span).parse::<f64>().is_ok();
         let all = diagnostic.code == Code::NoInstance;
-        let shown: Vec<&Argument> = args.iter().filter(|arg| all || !is_literal(arg)).collect();
+        let shown: Vec<&Argument> = args.into_iter().filter(|arg| all || !is_literal(arg)).collect();
         if shown.is_empty() {
             return (diagnostic, false);
         }
         diagnostic.place = Some(site);
         diagnostic.labels.retain(|label| label.span != site);
         for arg in &shown {
-            diagnostic = diagnostic.at(arg.span, show_kind(self.program, &arg.kind));
+            let what = self.show_argument(diagnostic.code, arg);
+            diagnostic = diagnostic.at(arg.span, what);
         }
         for arg in &shown {
             let Some(origin) = arg.origin else { continue };
@@ -75,6 +78,25 @@ impl Spec<'_> {
             }
         }
         (diagnostic, true)
+    }
+
+    /// What an argument is. Where values are what is wrong, and the text does not say it: `int[1], here [5]`.
+    fn show_argument(&self, code: Code, arg: &Argument) -> String {
+        let kind = show_kind(self.program, &arg.kind);
+        let parts = match &arg.kind {
+            Kind::Sc(_, part) => std::slice::from_ref(part),
+            Kind::Tup(_, parts) => parts,
+            _ => return kind,
+        };
+        let known: Option<Vec<String>> = parts.iter().map(|part| Some(part.form()?.as_const()?.to_string())).collect();
+        let is_about_values = matches!(code, Code::ConditionFails | Code::IndexOutOfRange | Code::ReshapeCount);
+        let Some(known) = known.filter(|known| is_about_values && !known.is_empty()) else { return kind };
+        let value = match &arg.kind {
+            Kind::Sc(..) => known.concat(),
+            _ => format!("[{}]", known.join(",")),
+        };
+        let text: String = self.options.map.snippet(arg.span).split_whitespace().collect();
+        if text == value { kind } else { format!("{kind}, here {value}") }
     }
 
     /// Adds to the last report, of a call whose arguments do not fit together, what would make them fit: an argument transposed, or cut to the

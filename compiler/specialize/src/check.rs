@@ -125,13 +125,9 @@ impl Spec<'_> {
     }
 
     /// Adds to a new report of a negative index that none counts from the end, and what does.
-    fn explain_index_from_the_end(&mut self, before: usize) {
+    fn explain_index_from_the_end(&mut self, before: usize, axis: u32) {
         let site = self.user_site();
-        let text = self.quotable(site).and_then(|text| {
-            let (array, index) = text.strip_suffix(']')?.rsplit_once("[-")?;
-            index.parse::<u32>().ok()?;
-            Some(format!("{array}[shape({array})[0] - {index}]"))
-        });
+        let text = self.quotable(site).and_then(|text| counted_from_the_end(text, axis as usize));
         if let Some(report) = self.diagnostics.get_mut(before) {
             report.notes.push("indices count from 0, not from the end".to_string());
             if let Some(text) = text {
@@ -159,7 +155,7 @@ impl Spec<'_> {
             let before = self.diagnostics.len();
             self.certain_fault(Code::IndexOutOfRange, title, fault);
             if let Some(-128..0) = index.as_int() {
-                self.explain_index_from_the_end(before);
+                self.explain_index_from_the_end(before, axis);
             }
             return;
         }
@@ -366,4 +362,18 @@ fn show_form(form: &Affine, names: &mut Vec<ravel_types::Sym>) -> String {
         rest if out.is_empty() => rest.to_string(),
         rest => format!("{out}{rest:+}"),
     }
+}
+
+/// A selection with a negative constant as index of an axis, with the index that counts from the end: `m[0,-1]` is `m[0,shape(m)[1] - 1]`.
+fn counted_from_the_end(text: &str, axis: usize) -> Option<String> {
+    let as_vector = text.strip_suffix("]]").and_then(|text| text.rsplit_once("[["));
+    let (array, list) = as_vector.or_else(|| text.strip_suffix(']')?.rsplit_once('['))?;
+    if list.contains(['[', ']', '(', ')']) {
+        return None;
+    }
+    let mut parts: Vec<String> = list.split(',').map(|part| part.trim().to_string()).collect();
+    let count: u32 = parts.get(axis)?.strip_prefix('-')?.trim().parse().ok()?;
+    parts[axis] = format!("shape({array})[{axis}] - {count}");
+    let (open, close) = if as_vector.is_some() { ("[[", "]]") } else { ("[", "]") };
+    Some(format!("{array}{open}{}{close}", parts.join(",")))
 }

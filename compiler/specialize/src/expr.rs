@@ -56,6 +56,7 @@ impl Spec<'_> {
     }
 
     fn value_of(&mut self, frame: &mut Frame, e: &Expr) -> Val {
+        self.elaborated += 1;
         match &e.kind {
             ExprKind::Const { ty, value } => Val::Sc(*ty, Sc::Const(*value)),
             ExprKind::Str(text) => match self.program.string_type {

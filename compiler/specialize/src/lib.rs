@@ -27,6 +27,7 @@ mod prim;
 mod prune;
 mod ranks;
 mod record;
+mod repeats;
 mod report;
 mod reshape;
 mod spec;
@@ -89,6 +90,8 @@ pub struct Specialized {
     pub instances: usize,
     /// Of [`Entry::Exports`]: parameters and results of each, in their order; nothing for one that has errors or gives nothing back.
     pub exports: Vec<Option<Exported>>,
+    /// Expressions that were elaborated, each as often as it was: what the work grows with.
+    pub elaborated: u64,
     /// With-loops that are loops in WIR, and why.
     pub fold_loops: Vec<(Span, Carried)>,
     /// What was noted for all entries; with the last one, if it was asked for.

@@ -18,11 +18,33 @@ pub struct Around {
     pub top: Slots,
 }
 
+/// What a piece of code does to the set of live slots: `reads` are live before it, and of those live behind it all but `assigns`.
+#[derive(Clone, Debug, Default)]
+struct Effect {
+    /// Read before they are assigned.
+    reads: Slots,
+    /// Assigned on every path.
+    assigns: Slots,
+}
+
+impl Effect {
+    /// The effect of `first` and then of this.
+    fn behind(mut self, first: Effect) -> Effect {
+        self.reads.retain(|slot| !first.assigns.contains(slot));
+        self.reads.extend(first.reads);
+        self.assigns.extend(first.assigns);
+        self
+    }
+}
+
 /// The result for every conditional and loop of the functions seen so far, found by their address in the program.
 #[derive(Default)]
 pub struct Liveness {
     around: HashMap<usize, Around>,
     current: Slots,
+    /// Of conditionals and loops, by address. A loop asks for that of its body before it looks into it: to walk through the body for this
+    /// would walk through the innermost of nested loops more than once for each loop around it.
+    effects: HashMap<usize, Effect>,
 }
 
 fn key(stmt: &Stmt) -> usize {
@@ -76,14 +98,12 @@ impl Liveness {
             }
             Stmt::While { cond, body, do_first, .. } => {
                 let after = self.current.clone();
-                // What the first pass finds at the top is all there is to add.
-                let mut top = Slots::new();
-                for _ in 0..2 {
-                    self.current = after.union(&top).copied().collect();
-                    self.expr(cond);
-                    self.block(body);
-                    top.append(&mut self.current.clone());
-                }
+                self.expr(cond);
+                let mut top = self.effect_of_block(body);
+                top.reads.extend(self.current.difference(&top.assigns));
+                let top = top.reads;
+                self.current.extend(&top);
+                self.block(body);
                 if !do_first {
                     self.current.extend(&after);
                     self.expr(cond);
@@ -122,6 +142,72 @@ impl Liveness {
             self.current.remove(slot);
         }
         self.current.extend(outside);
+    }
+
+    fn effect_of_block(&mut self, block: &Block) -> Effect {
+        block.iter().rev().fold(Effect::default(), |behind, stmt| behind.behind(self.effect(stmt)))
+    }
+
+    fn effect(&mut self, stmt: &Stmt) -> Effect {
+        if let Some(known) = self.effects.get(&key(stmt)) {
+            return known.clone();
+        }
+        let effect = match stmt {
+            Stmt::Assign { targets, value, .. } => {
+                let local = |target: &Target| match target {
+                    Target::Local(slot) => Some(*slot),
+                    _ => None,
+                };
+                return Effect { reads: self.reads(value), assigns: targets.iter().filter_map(local).collect() };
+            }
+            Stmt::If { cond, then, els, .. } => {
+                let (mut effect, els) = (self.effect_of_block(then), self.effect_of_block(els));
+                effect.assigns.retain(|slot| els.assigns.contains(slot));
+                effect.reads.extend(els.reads);
+                effect.reads.extend(self.reads(cond));
+                effect
+            }
+            Stmt::While { cond, body, do_first, .. } => {
+                let asked = Effect { reads: self.reads(cond), assigns: Slots::new() };
+                let body = self.effect_of_block(body);
+                if *do_first {
+                    asked.behind(body)
+                } else {
+                    // There may be no iteration at all.
+                    Effect { reads: asked.reads.union(&body.reads).copied().collect(), assigns: Slots::new() }
+                }
+            }
+        };
+        self.effects.insert(key(stmt), effect.clone());
+        effect
+    }
+
+    /// What an expression adds to the live slots.
+    fn reads(&mut self, e: &Expr) -> Slots {
+        let mut found = Slots::new();
+        match &e.kind {
+            ExprKind::Local(slot) => {
+                found.insert(*slot);
+            }
+            ExprKind::Block { block, value } => {
+                let value = Effect { reads: self.reads(value), assigns: Slots::new() };
+                found = value.behind(self.effect_of_block(block)).reads;
+            }
+            ExprKind::With(with) => {
+                for part in &with.parts {
+                    let values = part.values.iter().flat_map(|e| self.reads(e)).collect();
+                    let values = Effect { reads: values, assigns: Slots::new() };
+                    let mut own = values.behind(self.effect_of_block(&part.body)).reads;
+                    for slot in part.index.iter().chain(part.scalars.iter().flatten()) {
+                        own.remove(slot);
+                    }
+                    found.extend(own);
+                }
+                walk::with_operands(with, &mut |e| found.extend(self.reads(e)));
+            }
+            _ => walk::children(e, &mut |e| found.extend(self.reads(e))),
+        }
+        found
     }
 }
 

@@ -44,9 +44,18 @@ impl Spec<'_> {
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.note_report();
         let is_own = |site: &&Site| !(self.options.is_library)(self.fun(site.fun).span.file);
-        let activation = self.stack.iter().rev().find(is_own).map_or(0, |site| site.activation);
+        let around = self.stack.iter().rev().find(is_own);
+        let activation = around.map_or(0, |site| site.activation);
+        let instance = around.and_then(|site| self.show_instance(site));
         let (code, span) = (diagnostic.code, diagnostic.span());
         let known = *self.reported.places.entry((code, span)).or_insert(activation);
+        if let Some(instance) = instance {
+            let instances = self.reported.instances.entry((code, span)).or_default();
+            if !instances.contains(&instance) {
+                instances.push(instance);
+                self.reported.repeated += usize::from(known != activation);
+            }
+        }
         if known == activation && self.reported.titles.insert((code, span, diagnostic.title.clone())) {
             match self.diagnostics.last_mut() {
                 // What else does not fit at the same call is a further line of one report.
@@ -54,6 +63,22 @@ impl Spec<'_> {
                     last.notes.push(diagnostic.title);
                 }
                 _ => self.diagnostics.push(diagnostic),
+            }
+        }
+    }
+
+    /// The instance that a call leads to, `f(double[4])`, if the call is the user's and has arguments.
+    fn show_instance(&self, site: &Site) -> Option<String> {
+        let args: Vec<String> = site.args.as_ref()?.iter().map(|arg| show_kind(self.program, &arg.kind)).collect();
+        (!args.is_empty()).then(|| format!("{}({})", self.fun(site.fun).name, args.join(", ")))
+    }
+
+    /// Names the instances that have what was reported, where there are several.
+    pub fn add_instances(&mut self, diagnostics: &mut [Diagnostic]) {
+        for report in diagnostics {
+            match self.reported.instances.get(&(report.code, report.span())) {
+                Some(several) if several.len() > 1 => report.instances = several.clone(),
+                _ => {}
             }
         }
     }

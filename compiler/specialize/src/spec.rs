@@ -8,6 +8,7 @@ use crate::calls::instance::{Instance, Key};
 use crate::calls::looks::Looks;
 use crate::emit::Emitter;
 use crate::facts::Facts;
+use crate::repeats::Repeats;
 use crate::value::{Kind, ScKind, ShapeKind, Val};
 use crate::withloops::in_order::Carried;
 use ravel_core::ir::{self, FunId, Program};
@@ -56,6 +57,10 @@ pub struct Reported {
     pub titles: HashSet<(Code, Span, String)>,
     /// By code and place, the elaboration of the user's function around it that reported first.
     pub places: HashMap<(Code, Span), u32>,
+    /// By code and place, the instances that have it, the first one first, as `f(double[4])`.
+    pub instances: HashMap<(Code, Span), Vec<String>>,
+    /// Reports that only added an instance to an earlier one.
+    pub repeated: usize,
 }
 
 pub struct Spec<'p> {
@@ -87,6 +92,8 @@ pub struct Spec<'p> {
     pub in_version: bool,
     /// How often the statement being elaborated is there, for loops whose iterations are elaborated one by one.
     pub copies: usize,
+    /// How often a cell of a with-loop is there, for with-loops that are executed index by index inside of each other.
+    pub nested_cells: usize,
     pub liveness: crate::live::Liveness,
     /// With-loops that became loops.
     pub fold_loops: BTreeMap<Span, Carried>,
@@ -100,12 +107,15 @@ pub struct Spec<'p> {
     pub exhausted: bool,
     pub diagnostics: Vec<Diagnostic>,
     pub reported: Reported,
+    pub repeats: Repeats,
     /// Elaborations of functions so far.
     pub activations: u32,
     /// What values turn out to be, if somebody asks.
     pub facts: Option<Facts>,
     /// The instance that is being noted.
     pub noting: Option<u32>,
+    /// Expressions elaborated so far, each as often as it was.
+    pub elaborated: u64,
 }
 
 pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec<Specialized> {
@@ -166,6 +176,7 @@ impl<'p> Spec<'p> {
             speculative: 0,
             in_version: false,
             copies: 1,
+            nested_cells: 1,
             liveness: crate::live::Liveness::default(),
             fold_loops: BTreeMap::new(),
             exported: Vec::new(),
@@ -174,9 +185,11 @@ impl<'p> Spec<'p> {
             exhausted: false,
             diagnostics: Vec::new(),
             reported: Reported::default(),
+            repeats: Repeats::default(),
             activations: 0,
             facts: options.facts.then(Facts::default),
             noting: None,
+            elaborated: 0,
         }
     }
 
@@ -184,6 +197,7 @@ impl<'p> Spec<'p> {
     fn finish(&mut self, module: Module, results: Vec<Kind>) -> Specialized {
         let module = crate::prune::prune(module);
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
+        self.add_instances(&mut diagnostics);
         if !diagnostics.iter().any(Diagnostic::is_error) {
             let own = |d: &Diagnostic| !d.span().is_none() && !(self.options.is_library)(d.span().file);
             diagnostics.extend(crate::wraps::warnings(&module).into_iter().filter(own));
@@ -195,6 +209,7 @@ impl<'p> Spec<'p> {
             results,
             diagnostics,
             exports: std::mem::take(&mut self.exported),
+            elaborated: std::mem::take(&mut self.elaborated),
             fold_loops: std::mem::take(&mut self.fold_loops).into_iter().collect(),
             facts: None,
         }

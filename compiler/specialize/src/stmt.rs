@@ -1,6 +1,7 @@
 //! Statements: assignment, conditionals, and loops as fixed points over abstract values.
 
 use crate::live::Around;
+use crate::repeats::FixedPoint;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use crate::walk;
@@ -248,6 +249,12 @@ impl<'p> Spec<'p> {
         kinds.extend(fresh.iter().map(|_| Kind::Bottom));
         let all: Vec<LocalId> = carried.iter().chain(&fresh).copied().collect();
         self.conditional += 1;
+        let key = self.key_of(body);
+        let before = kinds.clone();
+        if let Some(last) = self.repeats.begin_with(&key, &kinds) {
+            kinds = last;
+        }
+        let around = self.repeats.begin();
         let (region, outs, again) = 'rounds: {
             for round in 0.. {
                 let reported = (self.diagnostics.len(), self.reported.clone());
@@ -305,16 +312,19 @@ impl<'p> Spec<'p> {
                 }
                 // What this iteration reported rests on knowledge that the loop does not keep. Instances made in it may hold
                 // errors that have to be found again.
-                if self.diagnostics.len() > reported.0 {
+                if self.diagnostics.len() > reported.0 || self.reported.repeated > reported.1.repeated {
                     self.diagnostics.truncate(reported.0);
                     self.reported = reported.1;
                     self.index.retain(|_, i| *i < instances);
                 }
                 kinds = next;
+                self.repeats.again();
             }
             unreachable!("the iterations are bounded")
         };
         self.conditional -= 1;
+        self.repeats.end(around);
+        self.repeats.keep_fixed_point(key, FixedPoint { before, within: kinds.clone() });
         self.at(span);
         let opened = self.em.reopen(region);
         let mut yields = vec![self.em.value(&again)];

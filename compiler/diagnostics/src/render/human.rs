@@ -92,7 +92,7 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
         let priority = i32::from(label.primary);
         report = report.with_label(Label::new(place).with_color(tint).with_priority(priority).with_message(message));
     }
-    for note in &diagnostic.notes {
+    for note in diagnostic.notes.iter().chain(&diagnostic.instances_note()) {
         report = report.with_note(note);
     }
     if let Some(help) = help(diagnostic) {
@@ -169,7 +169,7 @@ fn plain(diagnostic: &Diagnostic, map: &SourceMap, out: &mut String) {
             (false, false) => out.push_str(&format!("  {place}: {}\n", label.message)),
         }
     }
-    for note in &diagnostic.notes {
+    for note in diagnostic.notes.iter().chain(&diagnostic.instances_note()) {
         out.push_str(&format!("  Note: {note}\n"));
     }
     if let Some(help) = help(diagnostic) {

@@ -14,7 +14,11 @@ pub fn short(diagnostic: &Diagnostic, map: &SourceMap) -> String {
         None => String::new(),
     };
     let title = one_line(&diagnostic.title);
-    format!("{place}{}[{}]: {title}", severity(diagnostic.severity), diagnostic.code)
+    let instances = match diagnostic.instances.len() {
+        0 | 1 => String::new(),
+        several => format!(" (in {several} instances)"),
+    };
+    format!("{place}{}[{}]: {title}{instances}", severity(diagnostic.severity), diagnostic.code)
 }
 
 pub fn severity(severity: Severity) -> &'static str {

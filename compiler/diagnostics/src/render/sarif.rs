@@ -33,7 +33,8 @@ fn result(diagnostic: &Diagnostic, map: &SourceMap) -> Value {
         Severity::Note => "note",
     };
     let mut text = diagnostic.title.clone();
-    for more in diagnostic.notes.iter().chain(&diagnostic.help) {
+    let instances = diagnostic.instances_note();
+    for more in diagnostic.notes.iter().chain(&instances).chain(&diagnostic.help) {
         text.push('\n');
         text.push_str(more);
     }
@@ -52,6 +53,7 @@ fn result(diagnostic: &Diagnostic, map: &SourceMap) -> Value {
         "message": { "text": text },
         "locations": location(main, map).into_iter().collect::<Vec<_>>(),
         "relatedLocations": related,
+        "properties": { "instances": diagnostic.instances },
     })
 }
 

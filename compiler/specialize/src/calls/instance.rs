@@ -225,6 +225,8 @@ impl Spec<'_> {
         let (here, conditional, speculative) = (self.here, self.conditional, self.speculative);
         // An instance is the same wherever it is called.
         let in_bodies = std::mem::take(&mut self.in_bodies);
+        let repeats = std::mem::take(&mut self.repeats);
+        let nested_cells = std::mem::replace(&mut self.nested_cells, 1);
         let outside = std::mem::replace(&mut self.outside, self.stack.len());
         let body = self.em.func.body;
         let mut defined = vec![false; n_syms as usize];
@@ -259,6 +261,8 @@ impl Spec<'_> {
         let built = std::mem::replace(&mut self.em, outer).func;
         (self.conditional, self.speculative, self.in_bodies) = (conditional, speculative, in_bodies);
         self.outside = outside;
+        self.repeats = repeats;
+        self.nested_cells = nested_cells;
         self.at(here);
         (built, kinds)
     }

@@ -66,6 +66,7 @@ impl<'p> Spec<'p> {
             }
         }
         if by_loop > 0 {
+            self.repeats.again();
             let Some(sets) = self.part_sets(frame, with, frame_shape.as_ref()) else {
                 return lost;
             };

@@ -8,6 +8,8 @@ use crate::withloops::withloop::Operation;
 use ravel_core::ir;
 use ravel_types::Basic;
 
+/// Most copies of a cell, where such with-loops are nested: two indices each would be a million copies for twenty of them.
+const MAX_NESTED_CELLS: usize = 256;
 /// A body that emits more instructions than this per index is not repeated per index.
 const MAX_UNROLLED_BODY: usize = 12;
 
@@ -35,6 +37,24 @@ impl Spec<'_> {
             return self.single_index(frame, with, operations, sets);
         }
         let lists: Vec<Vec<Vec<i32>>> = boxes.iter().map(|b| b.indices(MAX_TUPLE)).collect::<Option<_>>()?;
+        let cells = self.nested_cells;
+        self.nested_cells *= lists.iter().map(Vec::len).sum::<usize>().max(1);
+        let values = match self.nested_cells <= MAX_NESTED_CELLS {
+            true => self.few_cells(frame, with, operation, &lists, frame_shape),
+            false => None,
+        };
+        self.nested_cells = cells;
+        values
+    }
+
+    fn few_cells(
+        &mut self,
+        frame: &mut Frame,
+        with: &ir::With,
+        operation: &Operation<'_>,
+        lists: &[Vec<Vec<i32>>],
+        frame_shape: Option<&Val>,
+    ) -> Option<Vec<Val>> {
         match operation {
             Operation::Genarray { default, .. } => {
                 let Some(Val::Tup(_, extents)) = frame_shape else {
@@ -47,17 +67,19 @@ impl Spec<'_> {
                     Some(Val::Sc(b, s)) if is_tuple(*b, n) => Some((*b, s.clone())),
                     Some(_) => return None,
                 };
-                self.vector_by_index(frame, with, &lists, n, fill, None)
+                self.vector_by_index(frame, with, lists, n, fill, None)
             }
             Operation::Modarray { array: Val::Tup(b, old) } => {
-                self.vector_by_index(frame, with, &lists, old.len(), None, Some((*b, old)))
+                self.vector_by_index(frame, with, lists, old.len(), None, Some((*b, old)))
             }
             Operation::Modarray { .. } => None,
             Operation::Fold { fun, args, neutral, stop: None } => {
                 let small =
                     matches!(neutral, Val::Sc(Basic::Int | Basic::Bool, _) | Val::Tup(Basic::Int | Basic::Bool, _));
-                if !small || lists.iter().map(Vec::len).sum::<usize>() > MAX_TUPLE {
-                    return self.fold_over_axes(frame, with, &lists, (fun, args), neutral).map(|v| vec![v]);
+                let key = self.key_of(with);
+                let many = lists.iter().map(Vec::len).sum::<usize>() > MAX_TUPLE;
+                if !small || many || self.repeats.is_not_by_index(&key) {
+                    return self.fold_over_axes(frame, with, lists, (fun, args), neutral).map(|v| vec![v]);
                 }
                 let mark = self.em.mark();
                 let mut acc = neutral.clone();
@@ -70,7 +92,9 @@ impl Spec<'_> {
                         acc = self.call_set(fun.set, argv, 1, fun.span).into_iter().next()?;
                         if std::mem::take(&mut first) && self.em.since(mark) > MAX_UNROLLED_BODY {
                             self.em.truncate(mark);
-                            return self.fold_over_axes(frame, with, &lists, (fun, args), neutral).map(|v| vec![v]);
+                            self.repeats.keep_not_by_index(key);
+                            self.repeats.again();
+                            return self.fold_over_axes(frame, with, lists, (fun, args), neutral).map(|v| vec![v]);
                         }
                     }
                 }
@@ -89,6 +113,10 @@ impl Spec<'_> {
         mut fill: Option<(Basic, Sc)>,
         old: Option<(Basic, &Vec<Sc>)>,
     ) -> Option<Vec<Val>> {
+        let key = self.key_of(with);
+        if self.repeats.is_not_by_index(&key) {
+            return None;
+        }
         let mark = self.em.mark();
         let mut slots: Vec<Option<Sc>> = vec![None; n];
         let mut basic = fill.as_ref().map(|f| f.0).or(old.map(|o| o.0));
@@ -100,15 +128,17 @@ impl Spec<'_> {
                     continue;
                 }
                 let cell = self.cell_at(frame, with, i, index, 1).into_iter().next()?;
-                let Val::Sc(b, s) = cell else {
+                let scalar = match cell {
+                    Val::Sc(b, s) if is_tuple(b, n) && basic.is_none_or(|known| known == b) => Some((b, s)),
+                    _ => None,
+                };
+                let is_large = std::mem::take(&mut first) && self.em.since(mark) > MAX_UNROLLED_BODY;
+                let Some((b, s)) = scalar.filter(|_| !is_large) else {
                     self.em.truncate(mark);
+                    self.repeats.keep_not_by_index(key);
+                    self.repeats.again();
                     return None;
                 };
-                let fits = is_tuple(b, n) && basic.is_none_or(|known| known == b);
-                if !fits || (std::mem::take(&mut first) && self.em.since(mark) > MAX_UNROLLED_BODY) {
-                    self.em.truncate(mark);
-                    return None;
-                }
                 basic = Some(b);
                 slots[at] = Some(s);
             }

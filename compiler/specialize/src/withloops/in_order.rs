@@ -208,6 +208,7 @@ impl<'p> Spec<'p> {
             && let Some(set) = all.sets.first()
         {
             let found = self.probe(all, 0).into_iter().nth(k).unwrap_or(Val::Bottom);
+            self.repeats.again();
             let kind = cell_kind(&self.em.visible_kind(&found).forget_values(false));
             if !is_whole(&kind) {
                 self.error(
@@ -352,6 +353,7 @@ impl<'p> Spec<'p> {
             init.iter().map(|v| kind_in_loops(&self.em.visible_kind(v).forget_values(false))).collect();
         self.conditional += 1;
         let mut found = None;
+        let around = self.repeats.begin();
         for _ in 0..MAX_ROUNDS {
             let opened = self.em.open();
             let counter = self.em.params_for(opened.region, &[(Elem::I32, LeafShape::Scalar)])[0];
@@ -388,7 +390,9 @@ impl<'p> Spec<'p> {
                 Some(joined) => kinds = joined,
                 None => break,
             }
+            self.repeats.again();
         }
+        self.repeats.end(around);
         self.conditional -= 1;
         let Some(region) = found else {
             return vec![Val::Bottom; init.len()];

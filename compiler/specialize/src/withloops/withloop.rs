@@ -42,6 +42,13 @@ pub struct Body {
 impl<'p> Spec<'p> {
     /// The results of a with-loop, as many as it has operations.
     pub fn with_loop(&mut self, frame: &mut Frame, with: &ir::With, wanted: usize) -> Vec<Val> {
+        let around = self.repeats.begin();
+        let values = self.with_loop_at(frame, with, wanted);
+        self.repeats.end(around);
+        values
+    }
+
+    fn with_loop_at(&mut self, frame: &mut Frame, with: &ir::With, wanted: usize) -> Vec<Val> {
         let lost = vec![Val::Bottom; wanted.max(with.ops.len())];
         let span = with.span;
         self.at(span);
@@ -62,8 +69,12 @@ impl<'p> Spec<'p> {
         }
         let hands_on = operations.iter().any(|op| matches!(op, Operation::Propagate { .. }));
         let all = Evaluated { frame, with, operations: &operations, sets: &sets, frame_shape: frame_shape.as_ref() };
-        if hands_on && self.state_changes(all) {
-            return self.in_order(all, None);
+        if hands_on {
+            let changes = self.state_changes(all);
+            self.repeats.again();
+            if changes {
+                return self.in_order(all, None);
+            }
         }
         if let Some(values) = self.by_index(frame, with, &operations, &sets, frame_shape.as_ref()) {
             return values;
@@ -232,6 +243,7 @@ impl<'p> Spec<'p> {
             let probe = self.cells(&inner, part, index.clone(), n);
             let kinds: Vec<Kind> = probe.iter().map(|c| self.em.visible_kind(c)).collect();
             self.em.truncate(mark);
+            self.repeats.again();
             let cells = self.branch(
                 &covered,
                 |spec| kinds.iter().map(|k| spec.zero_of_kind(&k.forget_values(false))).collect(),
