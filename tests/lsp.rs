@@ -4,6 +4,8 @@
 mod cases;
 #[path = "lsp/client.rs"]
 mod client;
+#[path = "lsp/package.rs"]
+mod package;
 
 use std::fs;
 use std::io::Write;
@@ -276,5 +278,6 @@ fn main() -> ExitCode {
         Trial::test("rubbish questions", rubbish_questions),
     ];
     trials.extend(cases::trials());
+    trials.extend(package::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

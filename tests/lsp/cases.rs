@@ -118,6 +118,7 @@ impl Case {
                 let all = answer["result"].as_array().cloned().unwrap_or_default();
                 let lines: Vec<String> = all
                     .iter()
+                    .flat_map(|one| std::iter::once(one).chain(one["children"].as_array().into_iter().flatten()))
                     .map(|one| {
                         format!("{}: {}", self.place(uri, &one["selectionRange"]), one["detail"].as_str().unwrap_or(""))
                     })
@@ -247,7 +248,8 @@ impl Case {
 
 /// Semantic tokens as words with their kinds.
 fn tokens(text: &str, data: &Value) -> String {
-    const KINDS: [&str; 7] = ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter"];
+    const KINDS: [&str; 8] =
+        ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter", "property"];
     const PROPERTIES: [&str; 3] = [" declaration", " readonly", " library"];
     let numbers: Vec<usize> = data.as_array().into_iter().flatten().map(|n| n.as_u64().unwrap_or(0) as usize).collect();
     let (mut line, mut column) = (0, 0);

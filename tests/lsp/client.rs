@@ -23,6 +23,11 @@ pub struct Client {
 impl Client {
     /// Starts the server; `encodings` is what the client offers.
     pub fn start(encodings: Value) -> Result<Client, Failed> {
+        Client::start_in(encodings, Value::Null)
+    }
+
+    /// The same with folders open.
+    pub fn start_in(encodings: Value, folders: Value) -> Result<Client, Failed> {
         let mut command = Command::new(ravel());
         let cache = tempfile::tempdir()?;
         command.env("XDG_CACHE_HOME", cache.path());
@@ -40,8 +45,9 @@ impl Client {
         });
         let mut client = Client { server, input, messages, next: 0, _cache: cache };
         let capabilities = json!({ "general": { "positionEncodings": encodings } });
-        let answer =
-            client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }))?;
+        let mut asked = json!({ "processId": null, "rootUri": null, "capabilities": capabilities });
+        asked["workspaceFolders"] = folders;
+        let answer = client.ask("initialize", asked)?;
         if answer["result"]["serverInfo"]["name"] != "ravel" {
             return Err(answer.to_string().into());
         }

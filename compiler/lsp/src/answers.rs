@@ -17,7 +17,7 @@ pub fn hover(view: &View<'_>, position: &Json) -> Option<Json> {
     let defs: Vec<&Def> = view.facts.meaning(found).iter().filter_map(|def| view.def(*def)).collect();
     let first = defs.first()?;
     let mut text = String::new();
-    let place = found.call.filter(|_| first.kind == DefKind::Function).unwrap_or(found.span);
+    let place = found.call.filter(|_| matches!(first.kind, DefKind::Function | DefKind::Field)).unwrap_or(found.span);
     let (facts, values) = view.values(place);
     if first.kind.is_local() {
         text.push_str(&code(&[variable(facts, first, values)]));
@@ -176,14 +176,20 @@ pub fn symbols(view: &View<'_>) -> Json {
         }
     }
     found.sort_by_key(|def| def.whole.start);
-    let symbols = found.into_iter().filter_map(|def| {
+    let (fields, found): (Vec<&Def>, Vec<&Def>) = found.into_iter().partition(|def| def.kind == DefKind::Field);
+    let symbol = |def: &Def, fields: Vec<Json>| {
         Some(json!({
             "name": &*def.name,
             "detail": def.signature,
             "kind": symbol_kind(def.kind),
             "range": view.whole(def.whole.to(def.span)),
             "selectionRange": view.range(def.span)?,
+            "children": fields,
         }))
+    };
+    let symbols = found.into_iter().filter_map(|def| {
+        let is_inside = |field: &&&Def| def.whole.start <= field.span.start && field.span.end <= def.whole.end;
+        symbol(def, fields.iter().filter(is_inside).filter_map(|field| symbol(field, Vec::new())).collect())
     });
     json!(symbols.collect::<Vec<_>>())
 }
@@ -195,6 +201,7 @@ pub fn workspace_symbols(views: &[View<'_>], query: &str) -> Json {
     for view in views {
         let defs = view.facts.defs.iter().filter(|def| {
             !def.library
+                && def.kind != DefKind::Field
                 && !def.kind.is_local()
                 && def.kind != DefKind::Module
                 && def.name.to_lowercase().contains(&wanted)

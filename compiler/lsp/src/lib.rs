@@ -21,6 +21,7 @@ use ravel_driver::Options;
 use rename::Wish;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use texts::{Encoding, Lines, path_of, uri_of};
 use view::{Document, Documents, Known, View};
 
@@ -32,6 +33,8 @@ struct Server {
     checker: Checker,
     /// What the last check of each open file found.
     found: BTreeMap<String, Found>,
+    /// Folders that the editor has open.
+    folders: Vec<PathBuf>,
     /// Files that the editor shows reports for.
     shown: BTreeSet<String>,
     /// What the editor asks again for if it is told to, and how often it was.
@@ -87,8 +90,19 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
     let (documents, found, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     let can_refresh = |what: &&str| parameters["capabilities"]["workspace"][what]["refreshSupport"] == true;
     let refreshes = ["inlayHint", "semanticTokens", "codeLens"].into_iter().filter(can_refresh).collect();
-    let mut server = Server { connection, encoding, options, documents, checker, found, shown, refreshes, asked: 0 };
+    let folders = folders(&parameters);
+    let mut server =
+        Server { connection, encoding, options, documents, checker, found, folders, shown, refreshes, asked: 0 };
     server.run()
+}
+
+/// The folders that the editor has open, as it says at the beginning.
+fn folders(parameters: &Value) -> Vec<PathBuf> {
+    let many = parameters["workspaceFolders"].as_array().into_iter().flatten().map(|folder| &folder["uri"]);
+    let one = std::iter::once(&parameters["rootUri"]);
+    let mut paths: Vec<PathBuf> = many.chain(one).filter_map(|uri| path_of(uri.as_str()?)).collect();
+    paths.dedup();
+    paths
 }
 
 impl Server {
@@ -214,8 +228,9 @@ impl Server {
         let byte = Lines::new(&document.text, self.encoding).offset(&params["position"]);
         let name = params["newName"].as_str().unwrap_or_default().to_string();
         let others = self.documents.values().map(|other| other.path.clone()).collect();
-        let options = self.with_texts();
-        let wish = Wish { options, path: document.path.clone(), byte: byte as u32, name: name.clone(), others };
+        let (options, folders) = (self.with_texts(), self.folders.clone());
+        let wish =
+            Wish { options, path: document.path.clone(), byte: byte as u32, name: name.clone(), others, folders };
         let renamed = rename::rename(wish)?;
         let mut changes = serde_json::Map::new();
         for (file, places) in &renamed.places {

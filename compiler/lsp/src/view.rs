@@ -159,6 +159,7 @@ pub fn symbol_kind(kind: DefKind) -> u32 {
         DefKind::Function => 12,
         DefKind::Type => 5,
         DefKind::Struct => 23,
+        DefKind::Field => 8,
         DefKind::Object => 19,
         DefKind::Family => 26,
         DefKind::Module => 2,
