@@ -6,6 +6,8 @@ mod cases;
 mod client;
 #[path = "lsp/package.rs"]
 mod package;
+#[path = "lsp/running.rs"]
+mod running;
 
 use std::fs;
 use std::io::Write;
@@ -279,5 +281,6 @@ fn main() -> ExitCode {
     ];
     trials.extend(cases::trials());
     trials.extend(package::trials());
+    trials.extend(running::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -82,7 +82,7 @@ fn folder() -> Result<(), Failed> {
     ];
     write(folder.path(), &files)?;
     let module = folder.path().join("M.sac");
-    let mut client = Client::start_in(json!(["utf-8"]), json!([{ "uri": uri(folder.path()), "name": "x" }]))?;
+    let mut client = Client::start_with(json!({ "workspaceFolders": [{ "uri": uri(folder.path()), "name": "x" }] }))?;
     client.open(&uri(&module), MODULE)?;
     let answer = rename(&mut client, &module, (3, 6), "doubled")?;
     let expected = [("M.sac", 1), ("main.sac", 1)].map(|(name, count)| (name.to_string(), count));

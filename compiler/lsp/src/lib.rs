@@ -6,19 +6,24 @@
 
 mod answers;
 mod checker;
+mod commands;
 mod complete;
 mod drift;
+mod evaluate;
 mod hints;
 mod rename;
+mod runs;
 mod texts;
 mod tokens;
 mod view;
 
 use checker::{Checked, Checker, Found};
+use commands::Job;
 use drift::Edit;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use ravel_driver::Options;
 use rename::Wish;
+use runs::Runs;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -40,6 +45,9 @@ struct Server {
     /// What the editor asks again for if it is told to, and how often it was.
     refreshes: Vec<&'static str>,
     asked: u64,
+    runs: Runs<Job>,
+    /// Whether the editor takes edits that it has not asked for.
+    can_apply: bool,
 }
 
 /// Talks to an editor over standard input and output until it says goodbye.
@@ -59,6 +67,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
     let offered = &parameters["capabilities"]["general"]["positionEncodings"];
     let has_bytes = offered.as_array().is_some_and(|all| all.iter().any(|one| one == "utf-8"));
     let encoding = if has_bytes { Encoding::Utf8 } else { Encoding::Utf16 };
+    let has_terminal = parameters["initializationOptions"]["terminal"] == true;
     let answer = json!({
         "capabilities": {
             "positionEncoding": encoding.name(),
@@ -67,6 +76,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "documentRangeFormattingProvider": true,
             "foldingRangeProvider": true,
             "codeLensProvider": {},
+            "executeCommandProvider": { "commands": commands::offered(has_terminal) },
             "semanticTokensProvider": {
                 "legend": { "tokenTypes": tokens::KINDS, "tokenModifiers": tokens::PROPERTIES },
                 "full": true,
@@ -81,7 +91,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "renameProvider": { "prepareProvider": true },
             "completionProvider": { "triggerCharacters": [":", ".", "(", ","] },
             "signatureHelpProvider": { "triggerCharacters": ["(", ","], "retriggerCharacters": [")"] },
-            "codeActionProvider": { "codeActionKinds": ["quickfix"] },
+            "codeActionProvider": { "codeActionKinds": ["quickfix", "source"] },
         },
         "serverInfo": { "name": "ravel", "version": env!("CARGO_PKG_VERSION") },
     });
@@ -91,8 +101,21 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
     let can_refresh = |what: &&str| parameters["capabilities"]["workspace"][what]["refreshSupport"] == true;
     let refreshes = ["inlayHint", "semanticTokens", "codeLens"].into_iter().filter(can_refresh).collect();
     let folders = folders(&parameters);
-    let mut server =
-        Server { connection, encoding, options, documents, checker, found, folders, shown, refreshes, asked: 0 };
+    let can_apply = parameters["capabilities"]["workspace"]["applyEdit"] == true;
+    let mut server = Server {
+        connection,
+        encoding,
+        options,
+        documents,
+        checker,
+        found,
+        folders,
+        shown,
+        refreshes,
+        asked: 0,
+        runs: Runs::new(),
+        can_apply,
+    };
     server.run()
 }
 
@@ -108,7 +131,11 @@ fn folders(parameters: &Value) -> Vec<PathBuf> {
 impl Server {
     fn run(&mut self) -> Result<(), String> {
         loop {
-            let message = match self.checker.next(&self.connection.receiver) {
+            let message = match self.checker.next(&self.connection.receiver, &self.runs.finished) {
+                Some(checker::Event::Finished(done)) => {
+                    self.finish(*done)?;
+                    continue;
+                }
                 Some(checker::Event::Checked(checked)) => {
                     self.take(checked)?;
                     continue;
@@ -122,6 +149,12 @@ impl Server {
                         return Ok(());
                     }
                     let id = request.id.clone();
+                    if request.method == "workspace/executeCommand" {
+                        if let Err(why) = self.execute(id.clone(), &request.params) {
+                            self.send(Message::Response(refused(id, ErrorCode::RequestFailed, &why)))?;
+                        }
+                        continue;
+                    }
                     // A bug of ours costs an answer, not the session.
                     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request)));
                     let response = answer.unwrap_or_else(|_| {
@@ -169,7 +202,7 @@ impl Server {
             _ if is_about_facts(&method) => {
                 // Of a text that nobody has looked at yet nothing is known.
                 let view = View::new(&self.documents, &uri, self.encoding);
-                Response::new_ok(id, view.map_or(Value::Null, |view| about(&view, &method, &params)))
+                Response::new_ok(id, view.map_or(Value::Null, |view| about(&view, &method, &uri, &params)))
             }
             _ => refused(id, ErrorCode::MethodNotFound, &format!("there is no `{method}` here")),
         }
@@ -177,6 +210,12 @@ impl Server {
 
     fn note(&mut self, notification: &Notification) -> Result<(), String> {
         let parameters = &notification.params;
+        if notification.method == "$/cancelRequest" {
+            // Other requests are answered at once.
+            let id = serde_json::from_value::<RequestId>(parameters["id"].clone());
+            id.iter().for_each(|id| self.runs.cancel(id));
+            return Ok(());
+        }
         let document = &parameters["textDocument"];
         let Some(uri) = document["uri"].as_str().map(str::to_string) else { return Ok(()) };
         match notification.method.as_str() {
@@ -344,7 +383,10 @@ impl Server {
                 found.push(&action.value);
             }
         }
-        json!(found)
+        let mut all: Vec<Value> = found.into_iter().cloned().collect();
+        let document = self.documents.get(uri).into_iter();
+        all.extend(document.flat_map(|document| commands::actions(&document.text, uri, from.0, upto.0)));
+        json!(all)
     }
 }
 
@@ -370,7 +412,7 @@ fn is_about_facts(method: &str) -> bool {
     )
 }
 
-fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
+fn about(view: &View<'_>, method: &str, uri: &str, params: &Value) -> Value {
     let position = &params["position"];
     match method {
         "textDocument/hover" => answers::hover(view, position).unwrap_or(Value::Null),
@@ -385,7 +427,7 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
         "textDocument/prepareRename" => {
             view.name(position).and_then(|found| view.range(found.span)).unwrap_or(Value::Null)
         }
-        "textDocument/codeLens" => view.lenses(),
+        "textDocument/codeLens" => json!([commands::lenses(view, uri), view.lenses()].concat()),
         "textDocument/semanticTokens/full" => tokens::semantic(view),
         "textDocument/inlayHint" => hints::hints(view, &params["range"]),
         _ => Value::Null,
