@@ -119,7 +119,7 @@ fn limits() -> Result<(), Failed> {
     client.open(uri, text)?;
     let why = |answer: &Value| answer["error"]["message"].as_str().unwrap_or_default().to_string();
     let answer = command(&mut client, "ravel.evaluate", json!([uri, 1]))?;
-    expect(why(&answer).starts_with("[E0110] Error"), &answer)?;
+    expect(why(&answer).starts_with("[E0190] Error"), &answer)?;
     let text = &text[..text.len() - "int f( { }\n".len()];
     client.tell(
         "textDocument/didChange",
