@@ -438,3 +438,51 @@ fn the_parser_is_made_of_the_grammar() -> Result<(), Failed> {
     }
     Ok(())
 }
+
+/// Runs a program in a folder; what it wrote, if it failed.
+fn failure(folder: &Path, words: &[&str]) -> Result<Option<String>, Failed> {
+    let answer = Command::new(words[0]).args(&words[1..]).current_dir(folder).output()?;
+    let wrote = || format!("{}{}", String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
+    Ok((!answer.status.success()).then(wrote))
+}
+
+fn is_installed(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|answer| answer.status.success())
+}
+
+/// Where Node is installed: what the extension does with its settings and commands. Where npm gets its packages as well: the
+/// colors of its grammar, and the file that people install.
+#[test]
+fn the_extension_works_and_is_packed() -> Result<(), Failed> {
+    if !is_installed("node") {
+        println!("node is not installed: the extension for VS Code is not tested");
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let tracked = ["package.json", "extension.js", "language-configuration.json", "README.md", ".vscodeignore"];
+    for file in tracked {
+        fs::copy(vscode().join(file), folder.path().join(file))?;
+    }
+    for part in ["syntaxes", "snippets", "test"] {
+        fs::create_dir(folder.path().join(part))?;
+        for entry in fs::read_dir(vscode().join(part))? {
+            let entry = entry?;
+            fs::copy(entry.path(), folder.path().join(part).join(entry.file_name()))?;
+        }
+    }
+    let wrong = failure(folder.path(), &["node", "--test", "test/extension.test.js"])?;
+    assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+    let install = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=0"];
+    if !is_installed("npm") || failure(folder.path(), &install)?.is_some() {
+        println!("npm does not get its packages: the colors and the package of the extension are not tested");
+        return Ok(());
+    }
+    let wrong = failure(folder.path(), &["npm", "test"])?;
+    assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+    let wrong = failure(folder.path(), &["npm", "run", "package"])?;
+    assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+    let version = json(&folder.path().join("package.json"))?["version"].as_str().unwrap_or_default().to_string();
+    let packed = folder.path().join(format!("ravel-sac-{version}.vsix"));
+    assert!(packed.is_file(), "{} is not there", packed.display());
+    Ok(())
+}

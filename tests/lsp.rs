@@ -4,6 +4,10 @@
 mod cases;
 #[path = "lsp/client.rs"]
 mod client;
+#[path = "lsp/package.rs"]
+mod package;
+#[path = "lsp/running.rs"]
+mod running;
 
 use std::fs;
 use std::io::Write;
@@ -276,5 +280,7 @@ fn main() -> ExitCode {
         Trial::test("rubbish questions", rubbish_questions),
     ];
     trials.extend(cases::trials());
+    trials.extend(package::trials());
+    trials.extend(running::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

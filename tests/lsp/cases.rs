@@ -118,6 +118,7 @@ impl Case {
                 let all = answer["result"].as_array().cloned().unwrap_or_default();
                 let lines: Vec<String> = all
                     .iter()
+                    .flat_map(|one| std::iter::once(one).chain(one["children"].as_array().into_iter().flatten()))
                     .map(|one| {
                         format!("{}: {}", self.place(uri, &one["selectionRange"]), one["detail"].as_str().unwrap_or(""))
                     })
@@ -233,11 +234,35 @@ impl Case {
                             format!("{line}: {}", one["command"]["title"].as_str().unwrap_or(""))
                         })
                         .collect();
-                    if !lines.is_empty() {
+                    // What a compilation says has no command.
+                    if all.iter().any(|one| one["command"]["command"] == "") {
                         break;
                     }
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }
+                lines.join("\n")
+            }
+            "commands" => {
+                let answer = put("textDocument/codeLens", json!({ "textDocument": document }))?;
+                let all = answer["result"].as_array().cloned().unwrap_or_default();
+                let commands = all.iter().filter(|one| one["command"]["command"] != "");
+                let lines: Vec<String> = commands
+                    .map(|one| {
+                        let line = one["range"]["start"]["line"].as_u64().unwrap_or(0) + 1;
+                        let command = &one["command"];
+                        let arguments = command["arguments"].as_array().into_iter().flatten().skip(1);
+                        let arguments: String = arguments.map(|argument| format!(" {argument}")).collect();
+                        let text = |name: &str| command[name].as_str().unwrap_or("").to_string();
+                        format!("{line}: {} - {}{arguments}", text("title"), text("command"))
+                    })
+                    .collect();
+                lines.join("\n")
+            }
+            "actions" => {
+                let asked = json!({ "textDocument": document, "range": { "start": position, "end": position } });
+                let answer = put("textDocument/codeAction", asked)?;
+                let all = answer["result"].as_array().cloned().unwrap_or_default();
+                let lines: Vec<&str> = all.iter().filter_map(|one| one["title"].as_str()).collect();
                 lines.join("\n")
             }
             other => return Err(format!("no request is called {other}").into()),
@@ -247,7 +272,8 @@ impl Case {
 
 /// Semantic tokens as words with their kinds.
 fn tokens(text: &str, data: &Value) -> String {
-    const KINDS: [&str; 7] = ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter"];
+    const KINDS: [&str; 8] =
+        ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter", "property"];
     const PROPERTIES: [&str; 3] = [" declaration", " readonly", " library"];
     let numbers: Vec<usize> = data.as_array().into_iter().flatten().map(|n| n.as_u64().unwrap_or(0) as usize).collect();
     let (mut line, mut column) = (0, 0);

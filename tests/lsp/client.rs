@@ -16,6 +16,10 @@ pub struct Client {
     pub input: Option<ChildStdin>,
     messages: Receiver<Value>,
     next: u64,
+    /// What the server says that it can do.
+    pub offers: Value,
+    /// What it said of its own accord while something was asked.
+    pub heard: Vec<Value>,
     /// Where the server puts copies of library files.
     _cache: tempfile::TempDir,
 }
@@ -23,6 +27,11 @@ pub struct Client {
 impl Client {
     /// Starts the server; `encodings` is what the client offers.
     pub fn start(encodings: Value) -> Result<Client, Failed> {
+        Client::start_with(json!({ "capabilities": { "general": { "positionEncodings": encodings } } }))
+    }
+
+    /// The same with more to say at the beginning.
+    pub fn start_with(parameters: Value) -> Result<Client, Failed> {
         let mut command = Command::new(ravel());
         let cache = tempfile::tempdir()?;
         command.env("XDG_CACHE_HOME", cache.path());
@@ -38,10 +47,12 @@ impl Client {
                 }
             }
         });
-        let mut client = Client { server, input, messages, next: 0, _cache: cache };
-        let capabilities = json!({ "general": { "positionEncodings": encodings } });
-        let answer =
-            client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }))?;
+        let mut client =
+            Client { server, input, messages, next: 0, offers: Value::Null, heard: Vec::new(), _cache: cache };
+        let mut asked = parameters;
+        asked["processId"] = Value::Null;
+        let answer = client.ask("initialize", asked)?;
+        client.offers = answer["result"]["capabilities"].clone();
         if answer["result"]["serverInfo"]["name"] != "ravel" {
             return Err(answer.to_string().into());
         }
@@ -70,6 +81,7 @@ impl Client {
             if message["id"] == id {
                 return Ok(message);
             }
+            self.heard.push(message);
         }
     }
 

@@ -68,6 +68,7 @@ impl Body<'_, '_> {
             ast::ExprKind::Select { array, selectors } => self.select(array, selectors, span),
             ast::ExprKind::Field { record, field } => {
                 let value = Box::new(self.expr(record));
+                self.core.note_field(self.module, field, span, false);
                 make::expr(ExprKind::Field { value, field: field.name.clone() }, span)
             }
             ast::ExprKind::Array(elements) => self.array(expr, elements),

@@ -3,9 +3,13 @@
 //! Every name that stands in a file of the user is noted with the definitions that it can mean. Names that macros make have no place of
 //! their own and are left out.
 
+mod fields;
+
+pub use fields::FieldUse;
+
 use crate::Core;
 use crate::interface::{DefId, Entry};
-use crate::ir::{self, FunId, LocalId, SetId};
+use crate::ir::{self, FunId, LocalId, SetId, StructId};
 use crate::kept::OWN;
 use crate::modules::ModId;
 use ravel_source::Span;
@@ -20,6 +24,8 @@ pub enum DefKind {
     /// A typedef or a class.
     Type,
     Struct,
+    /// Of a record.
+    Field,
     /// A global object.
     Object,
     /// A type variable.
@@ -101,6 +107,9 @@ pub struct Facts {
     pub members: Vec<(Text, Text, u32)>,
     /// By function of the program: its definition.
     pub functions: HashMap<FunId, u32>,
+    /// By record: the definitions of its fields, in their order.
+    pub fields: HashMap<StructId, Vec<u32>>,
+    pub field_uses: Vec<FieldUse>,
     by_def: HashMap<DefId, u32>,
     by_slot: HashMap<(Span, Text), u32>,
     /// Uses of functions, by the set of what they can mean.
@@ -253,6 +262,7 @@ impl Core<'_> {
         }
         self.lower_waiting();
         modules.iter().for_each(|module| self.note_file(*module));
+        self.note_records();
         self.note_visible(root);
         self.reports = reports;
         self.settle_facts();
@@ -420,23 +430,28 @@ impl Core<'_> {
             defs.dedup();
             facts.uses.push(Use { span, defs, call: Some(call), is_write: false });
         }
-        let key = |found: &Use| (found.span.file, found.span.start, found.span.end);
-        facts.uses.sort_by_key(key);
-        // What is lowered twice is noted twice.
-        facts.uses.dedup_by(|later, first| {
-            let same = key(later) == key(first);
-            if same {
-                first.is_write |= later.is_write;
-                first.call = first.call.or(later.call);
-                for def in &later.defs {
-                    if !first.defs.contains(def) {
-                        first.defs.push(*def);
-                    }
+        in_order(&mut facts.uses);
+    }
+}
+
+/// Brings uses into the order of files and places.
+pub fn in_order(uses: &mut Vec<Use>) {
+    let key = |found: &Use| (found.span.file, found.span.start, found.span.end);
+    uses.sort_by_key(key);
+    // What is lowered twice is noted twice.
+    uses.dedup_by(|later, first| {
+        let same = key(later) == key(first);
+        if same {
+            first.is_write |= later.is_write;
+            first.call = first.call.or(later.call);
+            for def in &later.defs {
+                if !first.defs.contains(def) {
+                    first.defs.push(*def);
                 }
             }
-            same
-        });
-    }
+        }
+        same
+    });
 }
 
 /// A text with its white space as single blanks.

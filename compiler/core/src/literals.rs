@@ -171,6 +171,7 @@ impl Body<'_, '_> {
             ast::StructFields::Named(values) => {
                 for (name, value) in values {
                     let value = self.expr(value);
+                    self.core.note_named_field(self.module, name, id);
                     match record.fields.iter().position(|field| field.name == *name.name) {
                         Some(i) if fields[i].is_some() => {
                             self.core.reports.push(report::field_twice(&name.name, name.span));

@@ -171,7 +171,10 @@ impl Body<'_, '_> {
         let mut steps = Vec::new();
         for access in &target.accesses {
             steps.push(match access {
-                Access::Field(name) => Step::Field(name.clone()),
+                Access::Field(name) => {
+                    self.core.note_field(self.module, name, target.span, true);
+                    Step::Field(name.clone())
+                }
                 Access::Index { selectors, span } => {
                     let index = self.index(selectors, *span);
                     Step::Index(self.reusable(index, "at", out))

@@ -4,7 +4,7 @@
 //! from its session.
 
 use ravel_core::facts::{Def, DefKind, Visible};
-use ravel_core::ir::{ElemTy, Fun, Program};
+use ravel_core::ir::{ElemTy, Fun, Program, StructId, TypePat};
 use ravel_specialize::fits::{Bindings, Fit, bind_value, fits, shown};
 use ravel_specialize::value::{Kind, ScKind, ShapeKind};
 use ravel_specialize::{shape_of, show_kind};
@@ -202,11 +202,15 @@ fn number(text: &str) -> Option<Kind> {
 
 /// The kind of what a function gives, as far as its head says.
 fn result(head: &Fun) -> Kind {
-    let Some(ty) = head.results.first() else { return Kind::Bottom };
+    head.results.first().map_or(Kind::Bottom, of_type)
+}
+
+fn of_type(ty: &TypePat) -> Kind {
     match (ty.elem, shape_of(&ty.dims)) {
         (ElemTy::Basic(basic), shape) if shape.rank() == Some(0) => Kind::Sc(basic, ScKind::Any),
         (ElemTy::Basic(basic), shape) => Kind::Arr(basic, shape),
         (ElemTy::User(user), _) if ty.dims.is_empty() => Kind::Handle(user),
+        (ElemTy::Struct(record), _) if ty.dims.is_empty() => Kind::Struct(record, Vec::new()),
         _ => Kind::Bottom,
     }
 }
@@ -222,7 +226,7 @@ pub fn candidates(text: &str, scope: &Scope<'_>) -> (usize, Vec<Candidate>) {
         modules.map(|name| plain_candidate(name, CandidateKind::Module, "")).collect()
     } else if let Some(module) = before.strip_suffix("::").map(word) {
         members(scope, module)
-    } else if let Some(record) = before.strip_suffix('.').map(word).filter(|word| !word.is_empty()) {
+    } else if let Some(record) = before.strip_suffix('.').map(chain).filter(|record| !record.is_empty()) {
         fields(scope, record)
     } else {
         names(scope, call(before))
@@ -249,12 +253,90 @@ fn members(scope: &Scope<'_>, module: &str) -> Vec<Candidate> {
     grouped(scope, members.iter(), &|_| Fit::Exact)
 }
 
-fn fields(scope: &Scope<'_>, record: &str) -> Vec<Candidate> {
-    let Kind::Struct(id, kinds) = scope.kind_of(record) else { return Vec::new() };
-    let fields = scope.program.structs[id.index()].fields.iter().zip(kinds);
-    fields
-        .map(|(field, kind)| plain_candidate(&field.name, CandidateKind::Field, &show_kind(scope.program, &kind)))
-        .collect()
+/// The fields of what an expression gives, each with what is known of it.
+fn fields(scope: &Scope<'_>, expression: &str) -> Vec<Candidate> {
+    let Some((id, kinds)) = record(scope, expression) else { return Vec::new() };
+    let Some(record) = scope.program.structs.get(id.index()) else { return Vec::new() };
+    let fields = record.fields.iter().enumerate().map(|(at, field)| {
+        let kind = kinds.as_ref().and_then(|kinds| kinds.get(at).cloned()).unwrap_or_else(|| of_type(&field.ty));
+        plain_candidate(&field.name, CandidateKind::Field, &show_kind(scope.program, &kind))
+    });
+    fields.collect()
+}
+
+/// The record that an expression like `a.b[i].c` or `f(x).y` gives, and the kinds of its fields, if they are known.
+fn record(scope: &Scope<'_>, expression: &str) -> Option<(StructId, Option<Vec<Kind>>)> {
+    let end = expression.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(expression.len());
+    let (name, mut rest) = expression.split_at(end);
+    let mut found = match scope.kind_of(name) {
+        Kind::Struct(id, kinds) => (id, Some(kinds)),
+        _ if rest.trim_start().starts_with('(') => {
+            let heads = scope.visible.iter().filter(|visible| &*visible.name == name);
+            let result = |visible: &Visible| visible.head.as_ref()?.results.first().map(|ty| ty.elem);
+            let id = heads.filter_map(result).find_map(|elem| match elem {
+                ElemTy::Struct(id) => Some(id),
+                _ => None,
+            })?;
+            (id, None)
+        }
+        _ => return None,
+    };
+    loop {
+        rest = rest.trim_start();
+        match rest.chars().next() {
+            None => return Some(found),
+            // An element of an array of records has the same fields, with other shapes.
+            Some('[' | '(') => {
+                found.1 = None;
+                rest = &rest[closing(rest)?..];
+            }
+            Some('.') => {
+                let name = rest[1..].trim_start();
+                let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+                let fields = &scope.program.structs.get(found.0.index())?.fields;
+                let at = fields.iter().position(|field| field.name == name[..end])?;
+                let kind = found.1.and_then(|kinds| kinds.get(at).cloned());
+                found = match (kind, fields[at].ty.elem) {
+                    (Some(Kind::Struct(id, kinds)), _) => (id, Some(kinds)),
+                    (_, ElemTy::Struct(id)) => (id, None),
+                    _ => return None,
+                };
+                rest = &name[end..];
+            }
+            Some(_) => return None,
+        }
+    }
+}
+
+/// Behind the bracket that closes the one that a text begins with.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' if depth == 1 => return Some(at + 1),
+            ')' | ']' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The names, selections and calls that a text ends with: `a.b[i]` of `x = 1 + a.b[i]`.
+fn chain(text: &str) -> &str {
+    let (mut depth, mut start) = (0_usize, text.len());
+    for (at, c) in text.char_indices().rev() {
+        match c {
+            ')' | ']' => depth += 1,
+            '(' | '[' if depth == 0 => break,
+            '(' | '[' => depth -= 1,
+            ';' | '{' | '}' => break,
+            _ if depth > 0 || c.is_alphanumeric() || c == '_' || c == '.' => {}
+            _ => break,
+        }
+        start = at;
+    }
+    &text[start..]
 }
 
 fn names(scope: &Scope<'_>, call: Option<Call<'_>>) -> Vec<Candidate> {
@@ -378,6 +460,16 @@ mod tests {
         assert_eq!(found("f(a); g").as_deref(), None);
         assert_eq!(found("if (a < ").as_deref(), None);
         assert_eq!(found("f((a + b) * ").as_deref(), Some("f []"));
+    }
+
+    #[test]
+    fn selections_are_found_from_behind() {
+        assert_eq!(chain("x = 1 + a.b[i, f(j)]"), "a.b[i, f(j)]");
+        assert_eq!(chain("f(g(x).y"), "g(x).y");
+        assert_eq!(chain("return (a"), "a");
+        assert_eq!(chain("x = 2 * "), "");
+        assert_eq!(closing("[a, f(b)].c"), Some(9));
+        assert_eq!(closing("[a"), None);
     }
 
     #[test]

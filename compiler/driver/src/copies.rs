@@ -43,15 +43,6 @@ pub fn on_disk(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Files of SaC in a folder, in the order of their names; at most so many entries are looked at.
-pub fn beside(folder: &Path, most: usize) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(most).map(|entry| entry.path());
-    let is_sac = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "sac");
-    let mut files: Vec<PathBuf> = entries.filter(is_sac).collect();
-    files.sort();
-    files
-}
-
 /// Whether a file is such a copy.
 pub fn is_copy(path: &Path) -> bool {
     folder().is_some_and(|folder| path.starts_with(folder))

@@ -7,10 +7,11 @@ use crate::explain::Explanation;
 use crate::files::is_library;
 use crate::pipeline::{Compilation, Options};
 use ravel_core::facts::{Def, OpenBound, Use, Visible};
-use ravel_core::ir::{FunId, LocalId, Program};
+use ravel_core::ir::{FunId, LocalId, Program, StructId};
 use ravel_source::{FileId, SourceMap, Span};
 use ravel_specialize::show_kind;
 use ravel_specialize::value::{Kind, ScKind};
+use ravel_syntax::ast::Text;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -51,6 +52,10 @@ pub struct Facts {
     /// Which definitions a call took.
     choices: HashMap<Span, Vec<u32>>,
     functions: HashMap<FunId, u32>,
+    /// Fields by record.
+    fields: HashMap<StructId, Vec<u32>>,
+    /// Places that mention a field of a record that nobody knows: the code around them is never reached.
+    pub open_fields: Vec<(Span, Text)>,
 }
 
 impl Facts {
@@ -134,6 +139,11 @@ impl Facts {
         self.map.get(file).is_some_and(|file| !is_library(&file.name))
     }
 
+    /// The definition of a field, by record and position.
+    pub fn field(&self, record: StructId, at: usize) -> Option<u32> {
+        self.fields.get(&record)?.get(at).copied()
+    }
+
     /// The definition of a function of the program.
     pub fn def_of(&self, fun: FunId) -> Option<&Def> {
         self.functions.get(&fun).and_then(|def| self.defs.get(*def as usize))
@@ -158,8 +168,9 @@ pub fn constant(kind: &Kind) -> Option<String> {
 }
 
 fn settle(gathered: Gathered, map: &SourceMap) -> Facts {
-    let Gathered { names, values, program } = gathered;
+    let Gathered { mut names, values, program } = gathered;
     let program = program.unwrap_or_default();
+    let open_fields = settle_fields(&mut names, &values.records);
     let mut found: BTreeMap<(Span, u32), Kind> = values.exprs.into_iter().collect();
     // What a statement assigns stands at the name of its target; what a head brings, at that name itself.
     let mut at_heads: HashMap<(Span, LocalId), Vec<(u32, Kind)>> = HashMap::new();
@@ -205,8 +216,36 @@ fn settle(gathered: Gathered, map: &SourceMap) -> Facts {
         visible: names.visible,
         members: names.members,
         functions: names.functions.into_iter().collect(),
+        fields: names.fields.into_iter().collect(),
+        open_fields,
         bounds: names.bounds,
         instances: values.instances,
         program,
     }
+}
+
+/// Turns places that mention fields into uses; those of unknown records are given back.
+fn settle_fields(
+    names: &mut ravel_core::Facts,
+    records: &ravel_types::HashMap<(Span, String), Vec<StructId>>,
+) -> Vec<(Span, Text)> {
+    let mut open = Vec::new();
+    for field in std::mem::take(&mut names.field_uses) {
+        let found = records.get(&(field.whole, field.name.to_string())).into_iter().flatten();
+        let defs = found.chain(&field.record).filter_map(|record| {
+            let fields = names.fields.get(record)?;
+            fields.iter().copied().find(|def| names.defs.get(*def as usize).is_some_and(|def| def.name == field.name))
+        });
+        let mut defs: Vec<u32> = defs.collect();
+        defs.sort_unstable();
+        defs.dedup();
+        if defs.is_empty() {
+            open.push((field.span, field.name));
+            continue;
+        }
+        let call = (!field.is_write).then_some(field.whole);
+        names.uses.push(Use { span: field.span, defs, call, is_write: field.is_write });
+    }
+    ravel_core::facts::in_order(&mut names.uses);
+    open
 }

@@ -226,7 +226,7 @@ fn search(folder: &Path, module: &str) -> Option<ModulePlace> {
 }
 
 /// The module or class that a text is the file of.
-pub(crate) fn module_of(text: &str) -> Option<&str> {
+pub fn module_of(text: &str) -> Option<&str> {
     header(text)
 }
 

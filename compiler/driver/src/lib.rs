@@ -19,6 +19,7 @@ pub mod foreign;
 pub mod library;
 pub mod link;
 mod lints;
+pub mod nearby;
 pub mod outputs;
 pub mod passes;
 pub mod pictures;

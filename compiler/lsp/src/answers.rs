@@ -3,6 +3,7 @@
 use crate::view::{View, symbol_kind};
 use ravel_core::facts::{Def, DefKind, Use};
 use ravel_driver::facts::{Facts, Value, constant};
+use ravel_driver::testing::PROMPT;
 use ravel_source::Span;
 use serde_json::{Value as Json, json};
 
@@ -17,7 +18,7 @@ pub fn hover(view: &View<'_>, position: &Json) -> Option<Json> {
     let defs: Vec<&Def> = view.facts.meaning(found).iter().filter_map(|def| view.def(*def)).collect();
     let first = defs.first()?;
     let mut text = String::new();
-    let place = found.call.filter(|_| first.kind == DefKind::Function).unwrap_or(found.span);
+    let place = found.call.filter(|_| matches!(first.kind, DefKind::Function | DefKind::Field)).unwrap_or(found.span);
     let (facts, values) = view.values(place);
     if first.kind.is_local() {
         text.push_str(&code(&[variable(facts, first, values)]));
@@ -43,7 +44,7 @@ pub fn hover(view: &View<'_>, position: &Json) -> Option<Json> {
         }
         let doc = view.facts.doc(first);
         if !doc.is_empty() {
-            text.push_str(&format!("---\n{}\n", escaped(&doc)));
+            text.push_str(&format!("---\n{}", markdown(&doc)));
         }
     }
     let contents = json!({ "kind": "markdown", "value": text.trim_end() });
@@ -122,9 +123,43 @@ fn of_definition(view: &View<'_>, found: &Use, text: &mut String) {
     text.push('\n');
 }
 
-/// Documentation is text, except that indented lines are code.
-fn escaped(doc: &str) -> String {
-    doc.replace('<', "\\<").replace('\n', "  \n")
+/// Documentation as Markdown: prose line by line, what stands behind a prompt, or is indented, as code.
+pub fn markdown(doc: &str) -> String {
+    let mut out = String::new();
+    let mut lines = doc.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line.trim_start().starts_with("```") {
+            // It is Markdown already.
+            out.push_str(&format!("{line}\n"));
+            for inside in lines.by_ref() {
+                out.push_str(&format!("{inside}\n"));
+                if inside.trim_start().starts_with("```") {
+                    break;
+                }
+            }
+            continue;
+        }
+        let is_transcript = line.trim_start().starts_with(PROMPT);
+        let is_code = |line: &str| if is_transcript { !line.is_empty() } else { is_indented(line) };
+        if !is_code(line) {
+            out.push_str(&format!("{}  \n", line.replace('<', "\\<")));
+            continue;
+        }
+        let mut block = vec![line];
+        while let Some(next) = lines.next_if(|next| is_code(next)) {
+            block.push(next);
+        }
+        let indent = block.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+        let text: Vec<&str> = block.iter().map(|line| line.get(indent..).unwrap_or(line)).collect();
+        let kind = if is_transcript { "text" } else { "sac" };
+        out.push_str(&format!("```{kind}\n{}\n```\n", text.join("\n")));
+    }
+    out
+}
+
+/// Lists have less in front of them.
+fn is_indented(line: &str) -> bool {
+    line.starts_with("    ") && !line.trim_start().starts_with(['-', '*'])
 }
 
 /// Where the name at a position is defined.
@@ -176,14 +211,20 @@ pub fn symbols(view: &View<'_>) -> Json {
         }
     }
     found.sort_by_key(|def| def.whole.start);
-    let symbols = found.into_iter().filter_map(|def| {
+    let (fields, found): (Vec<&Def>, Vec<&Def>) = found.into_iter().partition(|def| def.kind == DefKind::Field);
+    let symbol = |def: &Def, fields: Vec<Json>| {
         Some(json!({
             "name": &*def.name,
             "detail": def.signature,
             "kind": symbol_kind(def.kind),
             "range": view.whole(def.whole.to(def.span)),
             "selectionRange": view.range(def.span)?,
+            "children": fields,
         }))
+    };
+    let symbols = found.into_iter().filter_map(|def| {
+        let is_inside = |field: &&&Def| def.whole.start <= field.span.start && field.span.end <= def.whole.end;
+        symbol(def, fields.iter().filter(is_inside).filter_map(|field| symbol(field, Vec::new())).collect())
     });
     json!(symbols.collect::<Vec<_>>())
 }
@@ -195,6 +236,7 @@ pub fn workspace_symbols(views: &[View<'_>], query: &str) -> Json {
     for view in views {
         let defs = view.facts.defs.iter().filter(|def| {
             !def.library
+                && def.kind != DefKind::Field
                 && !def.kind.is_local()
                 && def.kind != DefKind::Module
                 && def.name.to_lowercase().contains(&wanted)
@@ -213,4 +255,17 @@ pub fn workspace_symbols(views: &[View<'_>], query: &str) -> Json {
         }
     }
     json!(symbols)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::markdown;
+
+    #[test]
+    fn transcripts_are_code() {
+        let doc = "Doubles <n>.\n\n  ravel> f(1)\n  int: 2\n   ..> x\n\n    f(n) = n + n\n- a list";
+        let shown = "Doubles \\<n>.  \n  \n```text\nravel> f(1)\nint: 2\n ..> x\n```\n  \n```sac\nf(n) = n + n\n```\n- a list  \n";
+        assert_eq!(markdown(doc), shown);
+        assert_eq!(markdown("```\n<a>\n```\n<b>"), "```\n<a>\n```\n\\<b>  \n");
+    }
 }

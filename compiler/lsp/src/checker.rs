@@ -1,6 +1,8 @@
 //! The thread that checks: the last text of each file, once nobody has typed for a moment.
 
 use crate::address;
+use crate::commands::Job;
+use crate::runs::Done;
 use crate::texts::{Encoding, Lines};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, select, unbounded};
 use lsp_server::Message;
@@ -64,6 +66,7 @@ pub struct Checked {
 /// What the main thread waits for.
 pub enum Event {
     Message(Message),
+    Finished(Box<Done<Job>>),
     Checked(Checked),
 }
 
@@ -91,8 +94,9 @@ impl Checker {
     }
 
     /// The next thing that happens; nothing if the editor has gone.
-    pub fn next(&self, messages: &Receiver<Message>) -> Option<Event> {
+    pub fn next(&self, messages: &Receiver<Message>, finished: &Receiver<Done<Job>>) -> Option<Event> {
         select! {
+            recv(finished) -> done => Some(Event::Finished(Box::new(done.ok()?))),
             recv(messages) -> message => Some(Event::Message(message.ok()?)),
             recv(self.results) -> checked => Some(Event::Checked(checked.ok()?)),
         }

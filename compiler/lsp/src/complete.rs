@@ -1,5 +1,6 @@
 //! Completion and signature help, from the text as it is now and the newest facts.
 
+use crate::answers::markdown;
 use crate::view::View;
 use ravel_core::facts::DefKind;
 use ravel_driver::complete::{Candidate, CandidateKind, Scope, Signature, candidates, signatures};
@@ -52,7 +53,7 @@ fn item(view: &View<'_>, candidate: &Candidate, rank: usize, range: &Json) -> Js
     {
         let doc = view.facts.doc(def);
         if !doc.is_empty() {
-            item["documentation"] = json!(doc);
+            item["documentation"] = json!({ "kind": "markdown", "value": markdown(&doc) });
         }
     }
     item
@@ -78,9 +79,10 @@ pub fn signature_help(view: &View<'_>, position: &Json) -> Json {
                 lines.push("does not fit the arguments".to_string());
             }
             if let Some(def) = view.def(signature.def) {
-                lines.extend(Some(view.facts.doc(def)).filter(|doc| !doc.is_empty()));
+                lines.extend(Some(view.facts.doc(def)).filter(|doc| !doc.is_empty()).map(|doc| markdown(&doc)));
             }
-            json!({ "label": signature.label, "parameters": parameters, "documentation": lines.join("\n\n") })
+            let documentation = json!({ "kind": "markdown", "value": lines.join("\n\n") });
+            json!({ "label": signature.label, "parameters": parameters, "documentation": documentation })
         };
         let signatures: Vec<Json> = found.iter().map(one).collect();
         json!({ "signatures": signatures, "activeSignature": 0, "activeParameter": parameter })

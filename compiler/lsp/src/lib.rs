@@ -6,21 +6,27 @@
 
 mod answers;
 mod checker;
+mod commands;
 mod complete;
 mod drift;
+mod evaluate;
 mod hints;
 mod rename;
+mod runs;
 mod texts;
 mod tokens;
 mod view;
 
 use checker::{Checked, Checker, Found};
+use commands::Job;
 use drift::Edit;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use ravel_driver::Options;
 use rename::Wish;
+use runs::Runs;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use texts::{Encoding, Lines, path_of, uri_of};
 use view::{Document, Documents, Known, View};
 
@@ -32,11 +38,16 @@ struct Server {
     checker: Checker,
     /// What the last check of each open file found.
     found: BTreeMap<String, Found>,
+    /// Folders that the editor has open.
+    folders: Vec<PathBuf>,
     /// Files that the editor shows reports for.
     shown: BTreeSet<String>,
     /// What the editor asks again for if it is told to, and how often it was.
     refreshes: Vec<&'static str>,
     asked: u64,
+    runs: Runs<Job>,
+    /// Whether the editor takes edits that it has not asked for.
+    can_apply: bool,
 }
 
 /// Talks to an editor over standard input and output until it says goodbye.
@@ -56,6 +67,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
     let offered = &parameters["capabilities"]["general"]["positionEncodings"];
     let has_bytes = offered.as_array().is_some_and(|all| all.iter().any(|one| one == "utf-8"));
     let encoding = if has_bytes { Encoding::Utf8 } else { Encoding::Utf16 };
+    let has_terminal = parameters["initializationOptions"]["terminal"] == true;
     let answer = json!({
         "capabilities": {
             "positionEncoding": encoding.name(),
@@ -64,6 +76,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "documentRangeFormattingProvider": true,
             "foldingRangeProvider": true,
             "codeLensProvider": {},
+            "executeCommandProvider": { "commands": commands::offered(has_terminal) },
             "semanticTokensProvider": {
                 "legend": { "tokenTypes": tokens::KINDS, "tokenModifiers": tokens::PROPERTIES },
                 "full": true,
@@ -78,7 +91,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "renameProvider": { "prepareProvider": true },
             "completionProvider": { "triggerCharacters": [":", ".", "(", ","] },
             "signatureHelpProvider": { "triggerCharacters": ["(", ","], "retriggerCharacters": [")"] },
-            "codeActionProvider": { "codeActionKinds": ["quickfix"] },
+            "codeActionProvider": { "codeActionKinds": ["quickfix", "source"] },
         },
         "serverInfo": { "name": "ravel", "version": env!("CARGO_PKG_VERSION") },
     });
@@ -87,14 +100,42 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
     let (documents, found, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     let can_refresh = |what: &&str| parameters["capabilities"]["workspace"][what]["refreshSupport"] == true;
     let refreshes = ["inlayHint", "semanticTokens", "codeLens"].into_iter().filter(can_refresh).collect();
-    let mut server = Server { connection, encoding, options, documents, checker, found, shown, refreshes, asked: 0 };
+    let folders = folders(&parameters);
+    let can_apply = parameters["capabilities"]["workspace"]["applyEdit"] == true;
+    let mut server = Server {
+        connection,
+        encoding,
+        options,
+        documents,
+        checker,
+        found,
+        folders,
+        shown,
+        refreshes,
+        asked: 0,
+        runs: Runs::new(),
+        can_apply,
+    };
     server.run()
+}
+
+/// The folders that the editor has open, as it says at the beginning.
+fn folders(parameters: &Value) -> Vec<PathBuf> {
+    let many = parameters["workspaceFolders"].as_array().into_iter().flatten().map(|folder| &folder["uri"]);
+    let one = std::iter::once(&parameters["rootUri"]);
+    let mut paths: Vec<PathBuf> = many.chain(one).filter_map(|uri| path_of(uri.as_str()?)).collect();
+    paths.dedup();
+    paths
 }
 
 impl Server {
     fn run(&mut self) -> Result<(), String> {
         loop {
-            let message = match self.checker.next(&self.connection.receiver) {
+            let message = match self.checker.next(&self.connection.receiver, &self.runs.finished) {
+                Some(checker::Event::Finished(done)) => {
+                    self.finish(*done)?;
+                    continue;
+                }
                 Some(checker::Event::Checked(checked)) => {
                     self.take(checked)?;
                     continue;
@@ -108,6 +149,12 @@ impl Server {
                         return Ok(());
                     }
                     let id = request.id.clone();
+                    if request.method == "workspace/executeCommand" {
+                        if let Err(why) = self.execute(id.clone(), &request.params) {
+                            self.send(Message::Response(refused(id, ErrorCode::RequestFailed, &why)))?;
+                        }
+                        continue;
+                    }
                     // A bug of ours costs an answer, not the session.
                     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request)));
                     let response = answer.unwrap_or_else(|_| {
@@ -155,7 +202,7 @@ impl Server {
             _ if is_about_facts(&method) => {
                 // Of a text that nobody has looked at yet nothing is known.
                 let view = View::new(&self.documents, &uri, self.encoding);
-                Response::new_ok(id, view.map_or(Value::Null, |view| about(&view, &method, &params)))
+                Response::new_ok(id, view.map_or(Value::Null, |view| about(&view, &method, &uri, &params)))
             }
             _ => refused(id, ErrorCode::MethodNotFound, &format!("there is no `{method}` here")),
         }
@@ -163,6 +210,12 @@ impl Server {
 
     fn note(&mut self, notification: &Notification) -> Result<(), String> {
         let parameters = &notification.params;
+        if notification.method == "$/cancelRequest" {
+            // Other requests are answered at once.
+            let id = serde_json::from_value::<RequestId>(parameters["id"].clone());
+            id.iter().for_each(|id| self.runs.cancel(id));
+            return Ok(());
+        }
         let document = &parameters["textDocument"];
         let Some(uri) = document["uri"].as_str().map(str::to_string) else { return Ok(()) };
         match notification.method.as_str() {
@@ -214,8 +267,9 @@ impl Server {
         let byte = Lines::new(&document.text, self.encoding).offset(&params["position"]);
         let name = params["newName"].as_str().unwrap_or_default().to_string();
         let others = self.documents.values().map(|other| other.path.clone()).collect();
-        let options = self.with_texts();
-        let wish = Wish { options, path: document.path.clone(), byte: byte as u32, name: name.clone(), others };
+        let (options, folders) = (self.with_texts(), self.folders.clone());
+        let wish =
+            Wish { options, path: document.path.clone(), byte: byte as u32, name: name.clone(), others, folders };
         let renamed = rename::rename(wish)?;
         let mut changes = serde_json::Map::new();
         for (file, places) in &renamed.places {
@@ -329,7 +383,10 @@ impl Server {
                 found.push(&action.value);
             }
         }
-        json!(found)
+        let mut all: Vec<Value> = found.into_iter().cloned().collect();
+        let document = self.documents.get(uri).into_iter();
+        all.extend(document.flat_map(|document| commands::actions(&document.text, uri, from.0, upto.0)));
+        json!(all)
     }
 }
 
@@ -355,7 +412,7 @@ fn is_about_facts(method: &str) -> bool {
     )
 }
 
-fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
+fn about(view: &View<'_>, method: &str, uri: &str, params: &Value) -> Value {
     let position = &params["position"];
     match method {
         "textDocument/hover" => answers::hover(view, position).unwrap_or(Value::Null),
@@ -370,7 +427,7 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
         "textDocument/prepareRename" => {
             view.name(position).and_then(|found| view.range(found.span)).unwrap_or(Value::Null)
         }
-        "textDocument/codeLens" => view.lenses(),
+        "textDocument/codeLens" => json!([commands::lenses(view, uri), view.lenses()].concat()),
         "textDocument/semanticTokens/full" => tokens::semantic(view),
         "textDocument/inlayHint" => hints::hints(view, &params["range"]),
         _ => Value::Null,

@@ -4,9 +4,10 @@
 //! nothing is renamed, and the answer says why.
 
 use ravel_core::facts::{Def, DefKind};
-use ravel_driver::copies::beside;
 use ravel_driver::facts::Facts;
 use ravel_driver::files::is_library;
+use ravel_driver::nearby::{below, beside};
+use ravel_driver::project::{self, Access, Projects};
 use ravel_driver::{Options, keywords};
 use ravel_source::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +15,12 @@ use std::path::{Path, PathBuf};
 
 /// Stack of the thread that resolves names.
 const STACK: usize = 1 << 28;
-/// Files beside the renamed one that are looked at for mentions.
-const MOST_FILES: usize = 200;
+/// Entries of a folder without a package that are looked at for files.
+const MOST_BESIDE: usize = 200;
+/// The same of a package or an open folder, with all folders in it.
+const MOST_ENTRIES: usize = 20_000;
+/// Files that are resolved again.
+const MOST_FILES: usize = 300;
 
 /// A place as every look at the program knows it: the file's name, and the byte where it begins.
 type Place = (String, u32);
@@ -29,6 +34,8 @@ pub struct Wish {
     pub name: String,
     /// Further files that are open.
     pub others: Vec<PathBuf>,
+    /// Folders that are open.
+    pub folders: Vec<PathBuf>,
 }
 
 /// The places to change, by file, and how long each is.
@@ -60,7 +67,22 @@ fn renamed(wish: &Wish) -> Result<Renamed, String> {
     if keywords().any(|word| word == new) {
         return Err(format!("`{new}` is a word of the language"));
     }
-    let first = Look::new(wish.options.clone(), &wish.path);
+    let mut packages = Packages::default();
+    // Whether it is a field is known when names are: a first look that stops there is a short one.
+    let mut depth = Depth::Names;
+    let mut first = Look::new(packages.options(&wish.options, &wish.path)?, &wish.path, depth);
+    let is_field = |look: &Look| {
+        let file = look.facts.file(&wish.path.display().to_string())?;
+        look.facts
+            .use_at(file, wish.byte)?
+            .defs
+            .first()
+            .map(|def| look.facts.defs[*def as usize].kind == DefKind::Field)
+    };
+    if is_field(&first) != Some(false) {
+        depth = Depth::Values;
+        first = Look::new(packages.options(&wish.options, &wish.path)?, &wish.path, depth);
+    }
     let file = first.facts.file(&wish.path.display().to_string()).ok_or("this file cannot be read")?;
     let found = first.facts.use_at(file, wish.byte).ok_or("there is no name here that can be changed")?;
     let defs: Vec<&Def> = found.defs.iter().filter_map(|def| first.facts.defs.get(*def as usize)).collect();
@@ -78,12 +100,12 @@ fn renamed(wish: &Wish) -> Result<Renamed, String> {
     if !old.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         return Err("operators keep their names".to_string());
     }
-    let is_local = def.kind.is_local();
+    let (is_local, def_is_field) = (def.kind.is_local(), def.kind == DefKind::Field);
     let mut wanted: BTreeSet<Place> = defs.iter().filter_map(|def| place(&first.facts, def.span)).collect();
     let mut looks = vec![first];
     if !is_local {
-        for path in mentions(wish, &old) {
-            looks.push(Look::new(wish.options.clone(), &path));
+        for path in mentions(wish, &old)? {
+            looks.push(Look::new(packages.options(&wish.options, &path)?, &path, depth));
         }
     }
     // One look may find further definitions that the others have to follow.
@@ -96,9 +118,15 @@ fn renamed(wish: &Wish) -> Result<Renamed, String> {
             break;
         }
     }
+    if def_is_field {
+        looks.iter().try_for_each(|look| look.knows_fields(&old))?;
+    }
     let mut renamed = Renamed { places: BTreeMap::new(), old: old.len(), texts: BTreeMap::new() };
     for look in &looks {
         for (name, at) in look.places(&wanted) {
+            if packages.is_fetched(Path::new(&name)) {
+                return Err(format!("{name} belongs to a package that others keep"));
+            }
             let text = look.text(&name).ok_or("a file cannot be read")?;
             renamed.texts.entry(name.clone()).or_insert_with(|| text.to_string());
             renamed.places.entry(name).or_default().insert(at);
@@ -117,24 +145,85 @@ fn renamed(wish: &Wish) -> Result<Renamed, String> {
         options.texts.set(PathBuf::from(name), text);
     }
     for look in &looks {
-        look.compare(&Look::new(options.clone(), &look.path), &renamed, new)?;
+        look.compare(&Look::new(packages.options(&options, &look.path)?, &look.path, depth), &renamed, new)?;
     }
     Ok(renamed)
 }
 
-/// Other files that may mention a definition: those that are open, and those beside.
-fn mentions(wish: &Wish, name: &str) -> Vec<PathBuf> {
+/// Other files that mention the definition or the new name: those that are open, and those of the package and of open folders.
+fn mentions(wish: &Wish, old: &str) -> Result<Vec<PathBuf>, String> {
     let mut paths: Vec<PathBuf> = wish.others.clone();
-    paths.extend(wish.path.parent().map_or(Vec::new(), |folder| beside(folder, MOST_FILES)));
+    let folders = wish.folders.iter().filter(|folder| wish.path.starts_with(folder)).cloned();
+    let folders: Vec<PathBuf> = project::find(&wish.path).into_iter().chain(folders).collect();
+    for folder in &folders {
+        let found = below(folder, MOST_ENTRIES);
+        paths.extend(found.ok_or_else(|| format!("{} has too many files to look at", folder.display()))?);
+    }
+    if folders.is_empty() {
+        paths.extend(wish.path.parent().map_or(Vec::new(), |folder| beside(folder, MOST_BESIDE)));
+    }
     let mut seen = BTreeSet::from([wish.path.clone()]);
-    paths.retain(|path| {
-        seen.insert(path.clone()) && wish.options.texts.read(path).is_ok_and(|text| text.contains(name))
-    });
-    paths
+    let is_meant = |text: &str| text.contains(old) || text.contains(&wish.name);
+    paths.retain(|path| seen.insert(path.clone()) && wish.options.texts.read(path).is_ok_and(|text| is_meant(&text)));
+    match paths.len() {
+        ..=MOST_FILES => Ok(paths),
+        many => Err(format!("{many} files mention `{old}` or `{}`: that is too many to look at", wish.name)),
+    }
+}
+
+/// The packages of files, with what they need.
+#[derive(Default)]
+struct Packages {
+    projects: Projects,
+    /// Folders of packages that came by git.
+    fetched: BTreeSet<PathBuf>,
+}
+
+impl Packages {
+    /// The options that a file is resolved with.
+    fn options(&mut self, options: &Options, path: &Path) -> Result<Options, String> {
+        let mut options = options.clone();
+        match self.projects.of(path, Access::of_reader()) {
+            Ok(Some(project)) => {
+                project.apply(&mut options, Some(path));
+                let fetched = project.packages.iter().filter(|package| package.locked.is_some());
+                self.fetched.extend(fetched.map(|package| package.folder.clone()));
+            }
+            Ok(None) => {}
+            Err(_) => return Err("the package of this file is not in order".to_string()),
+        }
+        Ok(options)
+    }
+
+    fn is_fetched(&self, path: &Path) -> bool {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        self.fetched.iter().any(|folder| real.starts_with(folder))
+    }
+}
+
+/// How far a program is looked at.
+#[derive(Clone, Copy)]
+enum Depth {
+    Names,
+    /// Which record a field belongs to is known with the values only.
+    Values,
 }
 
 fn place(facts: &Facts, span: Span) -> Option<Place> {
     Some((facts.map.get(span.file)?.name.clone(), span.start))
+}
+
+/// Whether definitions of one name in one module go together.
+fn has_overloads(def: &Def) -> bool {
+    !def.kind.is_local() && def.kind != DefKind::Field
+}
+
+fn line_of(text: &str, at: u32) -> usize {
+    text.get(..at as usize).unwrap_or_default().matches('\n').count() + 1
+}
+
+fn short(name: &str) -> String {
+    Path::new(name).file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }
 
 /// A program as its names are resolved.
@@ -146,8 +235,11 @@ struct Look {
 }
 
 impl Look {
-    fn new(options: Options, path: &Path) -> Look {
-        let (compilation, facts) = Facts::of_names(options, path);
+    fn new(options: Options, path: &Path, depth: Depth) -> Look {
+        let (compilation, facts) = match depth {
+            Depth::Names => Facts::of_names(options, path),
+            Depth::Values => Facts::analyse(options, path, false),
+        };
         let errors = compilation.diagnostics.iter().filter(|report| report.is_error());
         let errors = errors.map(|report| (report.code.name(), place(&facts, report.span()).unwrap_or_default()));
         Look { path: path.to_path_buf(), errors: errors.collect(), facts }
@@ -169,10 +261,10 @@ impl Look {
             let named: Vec<(&str, &str)> = group
                 .iter()
                 .map(|at| &self.facts.defs[*at])
-                .filter(|def| !def.kind.is_local())
+                .filter(|def| has_overloads(def))
                 .map(|def| (&*def.name, &*def.module))
                 .collect();
-            let same = |def: &Def| !def.kind.is_local() && named.contains(&(&*def.name, &*def.module));
+            let same = |def: &Def| has_overloads(def) && named.contains(&(&*def.name, &*def.module));
             let overloads: Vec<usize> = (0..self.facts.defs.len()).filter(|at| same(&self.facts.defs[*at])).collect();
             group.extend(overloads);
             for found in &self.facts.uses {
@@ -194,6 +286,18 @@ impl Look {
             wanted.extend(place(&self.facts, def.span));
         }
         Ok(())
+    }
+
+    /// That every field of this name has a record.
+    fn knows_fields(&self, name: &str) -> Result<(), String> {
+        match self.facts.open_fields.iter().find(|(_, field)| **field == *name) {
+            Some((span, _)) => {
+                let (file, at) = place(&self.facts, *span).unwrap_or_default();
+                let line = line_of(self.text(&file).unwrap_or_default(), at);
+                Err(format!("nobody knows which record `{name}` in line {line} of {} belongs to", short(&file)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Where the wanted definitions are mentioned.
@@ -227,10 +331,8 @@ impl Look {
             (name, u32::try_from(start).unwrap_or(u32::MAX))
         };
         let line = |(name, at): &Place| {
-            let text = after.text(name).unwrap_or_default();
-            let line = text.get(..*at as usize).unwrap_or_default().matches('\n').count() + 1;
-            let short = Path::new(name).file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
-            format!("line {line} of {short}")
+            let line = line_of(after.text(name).unwrap_or_default(), *at);
+            format!("line {line} of {}", short(name))
         };
         let (old, now) = (self.graph(&moved), after.graph(&|place| place));
         if let Some((at, _)) = old.iter().find(|(at, defs)| now.get(*at) != Some(*defs)) {

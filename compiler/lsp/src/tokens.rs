@@ -5,7 +5,8 @@ use ravel_core::facts::DefKind;
 use serde_json::{Value as Json, json};
 
 /// The kinds and properties that tokens have, as the client is told at the beginning.
-pub const KINDS: [&str; 7] = ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter"];
+pub const KINDS: [&str; 8] =
+    ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter", "property"];
 pub const PROPERTIES: [&str; 3] = ["declaration", "readonly", "defaultLibrary"];
 
 /// Names of the document, each by its place after the one before. What the grammar knows by itself is left to it.
@@ -32,6 +33,7 @@ pub fn semantic(view: &View<'_>) -> Json {
             DefKind::Family => 4,
             DefKind::Module => 5,
             DefKind::Parameter => 6,
+            DefKind::Field => 7,
         };
         let is_fixed = matches!(def.kind, DefKind::Index | DefKind::Extent);
         let properties = u64::from(def.span == name.span) | u64::from(is_fixed) << 1 | u64::from(def.library) << 2;

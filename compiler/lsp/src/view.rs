@@ -86,14 +86,14 @@ impl<'d> View<'d> {
     }
 
     /// What became of with-loops, above each of them.
-    pub fn lenses(&self) -> Json {
+    pub fn lenses(&self) -> Vec<Json> {
         let lenses = self.document.known.iter().flat_map(|known| &known.lenses);
         let lenses = lenses.filter_map(|(span, title)| {
             let at = forward(&self.edits, span.clone())?;
             let command = json!({ "title": title, "command": "" });
             Some(json!({ "range": self.lines_range(at.start, at.end), "command": command }))
         });
-        json!(lenses.collect::<Vec<_>>())
+        lenses.collect()
     }
 
     pub fn lines_range(&self, start: usize, end: usize) -> Json {
@@ -159,6 +159,7 @@ pub fn symbol_kind(kind: DefKind) -> u32 {
         DefKind::Function => 12,
         DefKind::Type => 5,
         DefKind::Struct => 23,
+        DefKind::Field => 8,
         DefKind::Object => 19,
         DefKind::Family => 26,
         DefKind::Module => 2,

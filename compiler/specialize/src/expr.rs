@@ -138,7 +138,10 @@ impl Spec<'_> {
                 let v = self.expr(frame, value);
                 self.at(e.span);
                 match self.field_index(&v, field) {
-                    Some((i, Val::Struct(_, mut fields))) => fields.swap_remove(i),
+                    Some((i, Val::Struct(s, mut fields))) => {
+                        self.note_record(e.span, field, s);
+                        fields.swap_remove(i)
+                    }
                     _ => Val::Bottom,
                 }
             }
@@ -151,6 +154,7 @@ impl Spec<'_> {
                 }
                 match self.field_index(&v, field) {
                     Some((i, Val::Struct(s, mut fields))) => {
+                        self.note_record(e.span, field, s);
                         let Some(new) = self.fit_field(frame, s, i, &fields[i], new) else {
                             return Val::Bottom;
                         };

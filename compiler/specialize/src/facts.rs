@@ -6,7 +6,7 @@
 use crate::report::show_kind;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Val};
-use ravel_core::ir::{Expr, ExprKind, FunId, LocalId};
+use ravel_core::ir::{Expr, ExprKind, FunId, LocalId, StructId};
 use ravel_source::Span;
 use ravel_types::HashMap;
 
@@ -33,6 +33,8 @@ pub struct Facts {
     pub slots: HashMap<(Span, LocalId, u32), Kind>,
     /// Which functions a call took.
     pub calls: HashMap<Span, Vec<(FunId, u32)>>,
+    /// Which records a field is selected from or replaced in, by the whole and the name.
+    pub records: HashMap<(Span, String), Vec<StructId>>,
     /// Upper bounds of partitions of comprehensions.
     pub bounds: HashMap<(Span, u32), Kind>,
     by_name: HashMap<(FunId, String), u32>,
@@ -151,6 +153,16 @@ impl Spec<'_> {
             let known = facts.calls.entry(call).or_default();
             if !known.contains(&(fun, instance)) {
                 known.push((fun, instance));
+            }
+        }
+    }
+
+    /// The record that a field is one of.
+    pub fn note_record(&mut self, whole: Span, field: &str, record: StructId) {
+        if let (Some(_), Some(facts)) = (self.noting, &mut self.facts) {
+            let known = facts.records.entry((whole, field.to_string())).or_default();
+            if !known.contains(&record) {
+                known.push(record);
             }
         }
     }

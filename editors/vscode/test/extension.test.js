@@ -7,12 +7,13 @@ const path = require('node:path');
 const test = require('node:test');
 
 /** The extension with settings, and what it did: clients, messages, processes. */
-function loaded(settings, { fails = false, document } = {}) {
+function loaded(settings, { fails = false, document, documents = [] } = {}) {
   const seen = { clients: [], messages: [], processes: [], commands: {}, listeners: [], stopped: 0 };
   const vscode = {
     ProcessExecution: class { constructor(...words) { this.words = words; } },
     Task: class { constructor(...parts) { this.execution = parts.at(-1); } },
     TaskScope: { Workspace: 2 },
+    Uri: { parse: text => new URL(text) },
     tasks: { executeTask: async task => seen.processes.push(task.execution.words) },
     commands: { registerCommand: (name, what) => (seen.commands[name] = what) },
     window: {
@@ -21,6 +22,7 @@ function loaded(settings, { fails = false, document } = {}) {
       showInformationMessage: text => seen.messages.push(text),
     },
     workspace: {
+      textDocuments: documents,
       getConfiguration: section => ({ get: (name, otherwise) => settings[`${section}.${name}`] ?? otherwise }),
       createFileSystemWatcher: pattern => ({ pattern }),
       onDidChangeConfiguration: listener => seen.listeners.push(listener),
@@ -113,4 +115,28 @@ test('what is no saved program is not run', async () => {
     assert.strictEqual(seen.processes.length, 0);
     assert.strictEqual(seen.messages.length, 1);
   }
+});
+
+test('a lens says which test of which file is run', async () => {
+  const file = fileName => ({
+    languageId: 'sac', isUntitled: false, fileName, uri: new URL(`file://${fileName}`), save: async () => true,
+  });
+  const { seen, extension } = loaded({ 'ravel.arguments': ['-I', 'modules'] }, { documents: [file('/a.sac'), file('/b.sac')] });
+  await extension.activate(context());
+  await seen.commands['ravel.test']('file:///b.sac', 'test_x');
+  await seen.commands['ravel.bench']('file:///b.sac', 'bench_x');
+  await seen.commands['ravel.run']('file:///a.sac');
+  assert.deepStrictEqual(seen.processes.map(words => words[1]), [
+    ['test', '-I', 'modules', '/b.sac', '--filter', '/b.sac:test_x'],
+    ['bench', '-I', 'modules', '/b.sac', '--filter', '/b.sac:bench_x'],
+    ['run', '-I', 'modules', '/a.sac'],
+  ]);
+  await seen.commands['ravel.run']('file:///elsewhere.sac');
+  assert.strictEqual(seen.messages.length, 1);
+});
+
+test('the server leaves programs to the terminal', async () => {
+  const { seen, extension } = loaded({});
+  await extension.activate(context());
+  assert.deepStrictEqual(seen.clients[0].client.initializationOptions, { terminal: true });
 });

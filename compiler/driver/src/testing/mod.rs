@@ -5,7 +5,7 @@
 //! ends the process, or that does not end, costs its child: another one goes on behind it.
 
 mod arguments;
-mod child;
+pub mod child;
 mod collect;
 mod elements;
 mod events;
@@ -23,9 +23,10 @@ mod worker;
 pub use arguments::{Case, Patterns};
 pub use collect::{Target, collect, files_with};
 pub use elements::Random;
-pub use find::{functions as find_functions, notes_above};
+pub use find::{functions as find_functions, kind_of, notes_above};
 pub use report::{Format, human, json, junit, summary};
 pub use run::run;
+pub use transcript::PROMPT;
 pub use worker::work;
 
 use crate::backend::Backend;
