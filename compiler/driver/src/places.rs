@@ -119,7 +119,7 @@ impl Functions {
     /// The line of source with what is known there, and slots for what the fault knows.
     fn excerpt(&self, map: &SourceMap, span: Span) -> Option<String> {
         let arrays = self.noted.noted.get(&span).map_or(&[][..], |noted| &noted.arrays);
-        let arrays: Vec<String> = arrays.iter().map(|array| described(map, array)).collect();
+        let arrays: Vec<String> = arrays.iter().map(described).collect();
         let calls = self.calls(map, span);
         let calls = if calls.is_empty() { calls } else { format!("({calls})") };
         ravel_diagnostics::excerpt(span, (&arrays.join(", "), &calls), map)
@@ -147,8 +147,8 @@ impl Functions {
             text.push_str(&format!("{word} {}{at}", caller.name));
             match calls.len() - 1 {
                 0 => {}
-                1 => text.push_str(" or 1 other place"),
-                n => text.push_str(&format!(" or {n} other places")),
+                1 => text.push_str(", and 1 more place"),
+                n => text.push_str(&format!(", and {n} more places")),
             }
             // Which of several calls it was is not known, and so nothing of what is above.
             if calls.len() > 1 || seen.contains(&caller.id) {
@@ -162,7 +162,7 @@ impl Functions {
 }
 
 /// `a` is double[3,1000].
-fn described(map: &SourceMap, array: &Named) -> String {
+fn described(array: &Named) -> String {
     let extent = |extent: &Extent| match extent {
         Extent::Known(extent) => extent.to_string(),
         Extent::Slot(slot) => labels::slot(*slot),
@@ -172,5 +172,5 @@ fn described(map: &SourceMap, array: &Named) -> String {
         Some(extents) => extents.iter().map(extent).collect::<Vec<_>>().join(","),
         None => "*".to_string(),
     };
-    format!("`{}` is {}[{shape}]", map.snippet(array.span), array.elem)
+    format!("`{}` is {}[{shape}]", array.name, array.elem)
 }

@@ -36,7 +36,7 @@ pub struct Noted {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named {
     /// The variable.
-    pub span: Span,
+    pub name: String,
     pub elem: &'static str,
     /// Its extents as far as they are known; nothing if the rank is not.
     pub extents: Option<Vec<Extent>>,
@@ -66,7 +66,7 @@ impl Named {
 
 impl Noted {
     fn join(&mut self, other: Noted) {
-        let is_alike = |(a, b): (&Named, &Named)| a.span == b.span && a.elem == b.elem;
+        let is_alike = |(a, b): (&Named, &Named)| a.name == b.name && a.elem == b.elem;
         if self.arrays.len() == other.arrays.len() && self.arrays.iter().zip(&other.arrays).all(is_alike) {
             self.arrays.iter_mut().zip(&other.arrays).for_each(|(own, other)| own.join(other));
         } else {
@@ -106,19 +106,31 @@ impl Spec<'_> {
     }
 
     fn place(&self, site: Span, fault: &mut Fault) -> Noted {
-        let Some(depth) = self.stack.iter().rposition(|call| call.span == site) else {
-            return Noted { arrays: Vec::new(), called: None };
+        if let Some(depth) = self.stack.iter().rposition(|call| call.span == site) {
+            let call = &self.stack[depth];
+            let fun = self.fun(call.fun);
+            let is_library = (self.options.is_library)(fun.span.file);
+            // Everybody knows where a selection is defined, and an operator.
+            let is_named = fun.name != "sel" && fun.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            return Noted {
+                arrays: self.passed(depth, call, fault),
+                called: (is_library && is_named).then_some(call.fun),
+            };
+        }
+        let arrays = match &self.built {
+            // What is wrong with arguments is said at the head.
+            Some(built) if self.fun(built.fun()).span == site => {
+                let fun = self.fun(built.fun());
+                let names = fun.params.iter().map(|param| &fun.locals[param.local.index()].name);
+                self.named(names.cloned().zip(built.args()).collect(), None, Some(fault))
+            }
+            _ => Vec::new(),
         };
-        let call = &self.stack[depth];
-        let fun = self.fun(call.fun);
-        let is_library = (self.options.is_library)(fun.span.file);
-        // Everybody knows where a selection is defined, and an operator.
-        let is_named = fun.name != "sel" && fun.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        Noted { arrays: self.named(depth, call, fault), called: (is_library && is_named).then_some(call.fun) }
+        Noted { arrays, called: None }
     }
 
     /// The arrays among the arguments of a call that the user has names for.
-    fn named(&self, depth: usize, call: &Site, fault: &mut Fault) -> Vec<Named> {
+    fn passed(&self, depth: usize, call: &Site, fault: &mut Fault) -> Vec<Named> {
         let Some(args) = &call.args else { return Vec::new() };
         let indexed = match self.fun(call.fun).name.as_str() {
             "sel" => Some(1),
@@ -127,15 +139,27 @@ impl Spec<'_> {
         };
         // The function under construction knows of its parameters what holds for all who call it.
         let own = self.built.as_ref().filter(|built| depth == self.outside && built.fun() == call.fun);
-        let numbers = if depth < self.outside { Vec::new() } else { self.numbers(fault) };
+        let is_meant = |k: usize| indexed.is_none_or(|indexed| k == indexed);
+        let mut meant = Vec::new();
+        for (k, arg) in args.iter().enumerate().filter(|(k, arg)| is_meant(*k) && self.is_variable(arg)) {
+            let name = self.options.map.snippet(arg.span).to_string();
+            meant.push((name, own.and_then(|built| built.args().get(k)).unwrap_or(&arg.kind)));
+        }
+        // Outside of the function under construction there are other symbols.
+        let fault = if depth < self.outside { None } else { Some(fault) };
+        self.named(meant, indexed, fault)
+    }
+
+    /// The arrays among values that have names. The message of the fault gets the slots that its numbers fill.
+    fn named(&self, values: Vec<(String, &Kind)>, indexed: Option<usize>, fault: Option<&mut Fault>) -> Vec<Named> {
+        let numbers = fault.as_deref().map_or(Vec::new(), |fault| self.numbers(fault));
         let mut filled = vec![Vec::new(); numbers.len()];
         let mut arrays = Vec::new();
-        for (k, arg) in args.iter().enumerate() {
-            if indexed.is_some_and(|indexed| k != indexed) || arrays.len() == MOST_NAMED || !self.is_variable(arg) {
-                continue;
-            }
-            let kind = own.and_then(|built| built.args().get(k)).unwrap_or(&arg.kind);
+        for (name, kind) in values {
             let number = arrays.len();
+            if number == MOST_NAMED {
+                break;
+            }
             let slot = |axis| match indexed {
                 Some(_) => slots::indexed(axis),
                 None => slots::measured(number, axis),
@@ -163,9 +187,11 @@ impl Spec<'_> {
                 }
                 _ => continue,
             };
-            arrays.push(Named { span: arg.span, elem: elem.name(), extents });
+            arrays.push(Named { name, elem: elem.name(), extents });
         }
-        mark(fault, &filled);
+        if let Some(fault) = fault {
+            mark(fault, &filled);
+        }
         arrays
     }
 
@@ -215,7 +241,7 @@ mod tests {
     use super::*;
 
     fn array(extents: &[Extent]) -> Named {
-        Named { span: Span::NONE, elem: "double", extents: Some(extents.to_vec()) }
+        Named { name: "a".to_string(), elem: "double", extents: Some(extents.to_vec()) }
     }
 
     fn noted(arrays: &[Named]) -> Noted {
