@@ -119,7 +119,8 @@ impl Functions {
     /// The line of source with what is known there, and slots for what the fault knows.
     fn excerpt(&self, map: &SourceMap, span: Span) -> Option<String> {
         let arrays = self.noted.noted.get(&span).map_or(&[][..], |noted| &noted.arrays);
-        let arrays: Vec<String> = arrays.iter().map(described).collect();
+        let mut arrays: Vec<String> = arrays.iter().map(described).collect();
+        arrays.dedup();
         let calls = self.calls(map, span);
         let calls = if calls.is_empty() { calls } else { format!("({calls})") };
         ravel_diagnostics::excerpt(span, (&arrays.join(", "), &calls), map)

@@ -110,8 +110,9 @@ impl Spec<'_> {
             let call = &self.stack[depth];
             let fun = self.fun(call.fun);
             let is_library = (self.options.is_library)(fun.span.file);
-            // Everybody knows where a selection is defined, and an operator.
-            let is_named = fun.name != "sel" && fun.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            // Nobody has written the names of what brackets and operators stand for.
+            let is_named = !["sel", "modarray"].contains(&fun.name.as_str())
+                && fun.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
             return Noted {
                 arrays: self.passed(depth, call, fault),
                 called: (is_library && is_named).then_some(call.fun),

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-/// Stand around the number of a slot. No source line that is shown has them.
+/// Stand around the number of a slot. Excerpts of source show no control characters.
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
@@ -20,11 +20,6 @@ pub fn indexed(axis: i64) -> Option<u32> {
 /// A slot, as labels have it.
 pub fn slot(number: u32) -> String {
     format!("{OPEN}{number}{CLOSE}")
-}
-
-/// Text of a source file without what would be taken for a slot.
-pub fn escaped(text: &str) -> String {
-    text.replace([OPEN, CLOSE], " ")
 }
 
 /// The text with extents in its slots.

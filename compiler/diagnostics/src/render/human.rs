@@ -103,6 +103,9 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Columns that a label and the remark behind it may reach; beyond, the remark gets a line of its own.
+const WIDEST_LABEL: usize = 120;
+
 /// The first line of a place, with its number, and underlined with a label; nothing if it is too long to be shown. `remark` follows the label.
 pub fn excerpt(span: Span, (label, remark): (&str, &str), map: &SourceMap) -> Option<String> {
     let at = range(span, map).filter(|at| quotable(at, map))?;
@@ -117,12 +120,16 @@ pub fn excerpt(span: Span, (label, remark): (&str, &str), map: &SourceMap) -> Op
         "" => "─".repeat(width),
         _ => format!("{}┬{} {label}", "─".repeat(width / 2), "─".repeat(width - width / 2 - 1)),
     };
+    // Other control characters would do something to the terminal.
+    let line = text[from..upto].trim_end().replace(|c: char| c.is_control() && c != '\t', " ");
+    let (before, margin) = (blank(&text[from..at.1.start]), blank(&number));
+    let reached = [&before, &marks, remark].map(|part| part.chars().count()).iter().sum::<usize>();
     let remark = match remark {
         "" => String::new(),
+        _ if reached > WIDEST_LABEL => format!("\n {margin} │ {remark}"),
         _ => format!("   {remark}"),
     };
-    let (line, before) = (text[from..upto].trim_end(), blank(&text[from..at.1.start]));
-    Some(format!(" {number} │ {line}\n {} │ {before}{marks}{remark}\n", blank(&number)))
+    Some(format!(" {number} │ {line}\n {margin} │ {before}{marks}{remark}\n"))
 }
 
 /// The span inside its text, moved to character boundaries; nothing for spans without a text.
