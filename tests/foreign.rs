@@ -315,7 +315,7 @@ int main(void)
 }
 ";
     let wanted = [
-        "1 m.sac:2:39: fault [E0330]: index 3 is out of range for axis 0 of extent 3 (in function element)",
+        "1 m.sac:2:39: fault [E0330]: index 3 is out of range for axis 0 of extent 3",
         "2 m_sac_element_1: argument `v`: an array cannot borrow its elements from a null pointer",
         "2 m_sac_element_1: argument `v`: its shape is a null pointer",
         "2 m_sac_element_1: argument `v`: -1 is not an extent of an array",

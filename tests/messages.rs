@@ -210,6 +210,118 @@ fn instances() -> Result<(), Failed> {
     }
 }
 
+const HIDDEN: &str = "use Array: all;
+use CommandLine: all;
+use StdIO: all;
+noinline int id(int x) { return x + argc() - 1; }
+";
+
+/// Programs that fault, behind [`HIDDEN`], and all that they say.
+const FAULTING: [(&str, &str); 6] = [
+    (
+        "noinline
+double total(double[n] a, int[m] places)
+{
+    return with { ([0] <= [i] < shape(places)) : a[places[i]]; } : fold(+, 0d);
+}
+int main() { print(total(genarray([id(1000)], 1d), iota(1000) + id(1))); return 0; }
+",
+        "p.sac:8:50: fault [E0330]: index 1000 is out of range for axis 0 of extent 1000
+ 8 │     return with { ([0] <= [i] < shape(places)) : a[places[i]]; } : fold(+, 0d);
+   │                                                  ──────┬───── `a` is double[1000]   (in total, called from main at 10:20)
+",
+    ),
+    (
+        "double[.,.] sum_of(double[.,.] image, double[.,.] edge)
+{
+    return image + edge;
+}
+double[.,.] later(double[.,.] image, int k) { return sum_of(image, genarray([k, 5], 0d)); }
+int main() { print(later(genarray([id(3), id(4)], 1d), id(2))); return 0; }
+",
+        "p.sac:7:12: fault [E0312]: arguments of `+`: axis 0 has extent 3 on the left and 2 on the right; axis 1 has extent 4 on the left and 5 on the right
+ 7 │     return image + edge;
+   │            ──────┬───── `image` is double[3,4], `edge` is double[2,5]
+   │ (in sum_of, called from later at 9:54, from main at 10:20)
+",
+    ),
+    (
+        "int f(int[.] v, int i) { return v[i] + v[i + 1]; }
+int g(int[.] v, int i) { return f(v, i); }
+int main() { v = iota(id(5)); print(g(v, id(3)) + g(v, id(4))); print(f(v, id(0))); return 0; }
+",
+        "p.sac:5:40: fault [E0330]: index 5 is out of range for axis 0 of extent 5
+ 5 │ int f(int[.] v, int i) { return v[i] + v[i + 1]; }
+   │                                        ────┬─── `v` is int[5]   (in f, called from g at 6:33, and 1 more place)
+",
+    ),
+    (
+        "int[.] front(int[.] v, int n) { return take([n], v); }
+int main() { print(front(iota(id(3)), id(4))); return 0; }
+",
+        "p.sac:5:40: fault [E0324]: condition `all(abs(v) <= outer)` of `take` does not hold: v is [4], outer is [3] (axes of a); the library of 2024 has another `take`: `--stdlib 2024`
+ 5 │ int[.] front(int[.] v, int n) { return take([n], v); }
+   │                                        ──────┬───── `v` is int[3]
+   │ (in `take` of module ArrayTransform, called from front, from main at 6:20)
+",
+    ),
+    (
+        "noinline int weigh(int[n] a, int[n] b) { return sum(a) + sum(b); }
+int main() { print(weigh(iota(id(3)), iota(id(3))) + weigh(iota(id(3)), iota(id(4)))); return 0; }
+",
+        "p.sac:5:1: fault [E0312]: arguments of `weigh`: `n` is 3 (a, axis 0) and 4 (b, axis 0)
+ 5 │ noinline int weigh(int[n] a, int[n] b) { return sum(a) + sum(b); }
+   │ ───────────────────┬────────────────── `a` is int[3], `b` is int[4]
+   │ (in weigh, called from main at 6:20, and 1 more place)
+",
+    ),
+    (
+        "int main() { a = iota(id(3)); k = id(5); a[k] = 1; print(a / id(0)); return 0; }
+",
+        "p.sac:5:42: fault [E0330]: index 5 is out of range for axis 0 of extent 3
+ 5 │ int main() { a = iota(id(3)); k = id(5); a[k] = 1; print(a / id(0)); return 0; }
+   │                                          ──┬─ `a` is int[3]   (in main)
+",
+    ),
+];
+
+/// What a fault says is the same on all backends, and in an executable that is alone.
+fn a_fault_names_its_arrays_and_callers(text: &str, says: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("p.sac"), format!("{HIDDEN}{text}"))?;
+    let run = |arguments: &[&str]| finish(Command::new(ravel()).args(arguments).current_dir(&folder), b"");
+    for way in [&["run", "p.sac"][..], &["run", "--backend", "interp", "p.sac"], &["run", "-O", "p.sac"]] {
+        let run = run(way)?;
+        assert_eq!((run.status, run.stderr.as_str()), (1, says), "{way:?}");
+    }
+    let built = run(&["build", "p.sac", "-o", "p"])?;
+    assert_eq!(built.status, 0, "{}", built.describe());
+    // It knows its source by itself.
+    let program = folder.path().join("p");
+    let elsewhere = tempfile::tempdir()?;
+    fs::remove_file(folder.path().join("p.sac"))?;
+    let run = finish(Command::new(program).current_dir(&elsewhere), b"")?;
+    assert_eq!((run.status, run.stderr.as_str()), (1, says), "the executable");
+    Ok(())
+}
+
+/// Arguments that would fit are looked for without a trace of those that would not.
+fn a_trial_of_arguments_leaves_nothing() -> Result<(), Failed> {
+    let text = "use Array: all;
+use LinAlg: all;
+double[m,n] f(double[m,k] a, double[k,n] b) { return genarray([shape(a)[0], shape(b)[1]], 0d); }
+int main() { return toi(sum(f(genarray([3,4], 1d), genarray([5,6], 1d)))
+    + sum(matmul(genarray([3,4], 1d), genarray([5,6], 1d)))); }
+";
+    let run = check(&["--format", "json", "-"], text)?;
+    let reports: Vec<Value> = run.stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    assert!(!reports.is_empty(), "{}", run.describe());
+    for report in reports {
+        assert_eq!(report["notes"].as_array().map(Vec::len), Some(0), "{report}");
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/diagnostics");
     let mut trials = vec![
@@ -217,7 +329,11 @@ fn main() -> ExitCode {
         Trial::test("fixes", fixes),
         Trial::test("folders", folders),
         Trial::test("instances", instances),
+        Trial::test("a trial of arguments leaves nothing", a_trial_of_arguments_leaves_nothing),
     ];
+    for (n, (text, says)) in FAULTING.into_iter().enumerate() {
+        trials.push(Trial::test(format!("faults/{n}"), move || a_fault_names_its_arrays_and_callers(text, says)));
+    }
     for file in files_below(&folder, "sac") {
         let name = ravel_tests::test_name(&folder, &file);
         trials.push(Trial::test(format!("json/{name}"), move || json_follows_its_schema(&file)));

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -15,6 +15,7 @@ use std::sync::{Mutex, OnceLock};
 use crate::lost::{self, Counts, Lost};
 use crate::{device, interrupter, pool, profile, signals, standing, stop, stream};
 
+pub mod labels;
 mod messages;
 
 pub use messages::*;
@@ -26,6 +27,8 @@ pub struct Fault {
     pub code: Option<Code>,
     /// What happened, lower case, no full stop.
     pub message: String,
+    /// Extents that it found, by the slots of the labels below the source line ([`labels`]).
+    pub extents: Vec<(u32, i64)>,
     /// How the program ends.
     pub ending: Ending,
 }
@@ -66,7 +69,7 @@ const INTERRUPTED: i32 = 128 + libc::SIGINT;
 impl Fault {
     /// A run-time error without a code.
     pub fn new(message: impl Into<String>) -> Fault {
-        Fault { code: None, message: message.into(), ending: Ending::Error }
+        Fault { code: None, message: message.into(), extents: Vec::new(), ending: Ending::Error }
     }
 
     /// A run-time error that the compiler may foresee under this code.
@@ -90,13 +93,22 @@ pub struct Report {
     pub position: Option<String>,
     /// The SaC function, if compiled code said which.
     pub function: Option<String>,
+    /// Which text at the position it is, where several begin there.
+    pub nth: usize,
+    /// The source line with its labels, as it is shown; empty where that is not at hand.
+    pub excerpt: String,
     /// What happened.
     pub fault: Fault,
 }
 
 impl Report {
-    /// Splits the position text of compiled code, `file.sac:3:10 in f`.
+    /// Splits the position text of compiled code, `file.sac:3:10 in f`. What follows in further lines is what [`Report::show`] takes, or `#1`: the
+    /// second one of the texts that begin there.
     pub fn new(position: Option<&str>, fault: Fault) -> Report {
+        let (position, rest) = match position.and_then(|text| text.split_once('\n')) {
+            Some((first, rest)) => (Some(first), rest),
+            None => (position, ""),
+        };
         let (place, function) = match position {
             None => (None, None),
             Some(text) => match text.rsplit_once(" in ") {
@@ -104,7 +116,16 @@ impl Report {
                 None => (Some(text.to_string()), None),
             },
         };
-        Report { position: place, function, fault }
+        let nth = rest.strip_prefix('#').and_then(|number| number.parse().ok());
+        let report = Report { position: place, function, nth: nth.unwrap_or_default(), excerpt: String::new(), fault };
+        if nth.is_some() { report } else { report.show(rest) }
+    }
+
+    /// Takes a source line with labels, which may have slots for extents.
+    #[must_use]
+    pub fn show(mut self, excerpt: &str) -> Report {
+        self.excerpt = labels::filled(excerpt, &self.fault.extents);
+        self
     }
 
     /// Status that the process ends with.
@@ -119,7 +140,9 @@ impl Display for Report {
         match self.fault.ending {
             Ending::Exit { .. } => Ok(()),
             Ending::Interrupted => writeln!(f, "{}", self.fault.message),
-            Ending::User { .. } => write!(f, "\n\n*** USER runtime error\n*** {}\n\n", self.fault.message),
+            Ending::User { .. } => {
+                write!(f, "\n\n*** USER runtime error\n*** {}\n\n{}", self.fault.message, self.excerpt)
+            }
             Ending::Error => {
                 if let Some(position) = &self.position {
                     write!(f, "{position}: ")?;
@@ -129,10 +152,11 @@ impl Display for Report {
                     write!(f, " [{code}]")?;
                 }
                 write!(f, ": {}", self.fault.message)?;
-                if let Some(function) = &self.function {
+                // Where there is an excerpt, that says it.
+                if let Some(function) = self.function.as_ref().filter(|_| self.excerpt.is_empty()) {
                     write!(f, " (in function {function})")?;
                 }
-                f.write_char('\n')
+                write!(f, "\n{}", self.excerpt)
             }
         }
     }
@@ -151,10 +175,10 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 static CONTAINED: AtomicBool = AtomicBool::new(false);
 static EXCERPTS: OnceLock<Excerpts> = OnceLock::new();
 
-/// Shows the source of a report, where that is at hand.
-pub type Excerpts = Box<dyn Fn(&Report) -> Option<String> + Send + Sync>;
+/// Gives a report the source that it names, where that is at hand.
+pub type Excerpts = Box<dyn Fn(Report) -> Report + Send + Sync>;
 
-/// From now on a fault that ends the process shows what this makes of it behind its line. Only the first call counts.
+/// From now on a fault that ends the process shows the source that it names. Only the first call counts.
 pub fn show_excerpts(excerpts: Excerpts) {
     let _ = EXCERPTS.set(excerpts);
 }
@@ -315,20 +339,21 @@ pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
         }
         stop::leave();
     }
-    end_process(&report)
+    end_process(report)
 }
 
 /// Prints a report and ends the process with its status; of several threads only the first gets through.
-fn end_process(report: &Report) -> ! {
+fn end_process(report: Report) -> ! {
     if ENDING.swap(true, Ordering::SeqCst) {
         sleep_forever();
     }
     let written = stream::finish();
     device::finish();
+    let report = match EXCERPTS.get() {
+        Some(show) => show(report),
+        None => report,
+    };
     let mut text = report.to_string();
-    if let Some(excerpt) = EXCERPTS.get().and_then(|show| show(report)) {
-        text.push_str(&excerpt);
-    }
     let mut status = report.status();
     // A program that calls `exit` has not said that all is well with its output.
     if let (Ending::Exit { .. }, Err(fault)) = (report.fault.ending, written) {
@@ -512,6 +537,14 @@ mod tests {
         );
         assert_eq!(report.status(), 1);
         assert_eq!(Report::new(None, Fault::new("x")).to_string(), "fault: x\n");
+        let shown = Report::new(Some("b.sac:3:10 in f\n 3 │ a[i]\n"), messages::index(7, 0, 5));
+        assert_eq!(
+            shown.to_string(),
+            "b.sac:3:10: fault [E0330]: index 7 is out of range for axis 0 of extent 5\n 3 │ a[i]\n"
+        );
+        let second = Report::new(Some("b.sac:3:10 in f\n#1"), messages::division());
+        assert_eq!((second.nth, second.function.as_deref()), (1, Some("f")));
+        assert_eq!(second.to_string(), "b.sac:3:10: fault [E0333]: division by zero (in function f)\n");
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub fn remember(error: &CallError) -> i32 {
         CallError::Interrupted => set(INTERRUPTED, &words, ""),
         CallError::Unsupported(_) => set(ARGUMENT, &words, ""),
         CallError::Internal(_) => set(INTERNAL, &words, ""),
-        CallError::Fault { report, excerpt } => {
+        CallError::Fault { report } => {
             // `file.sac:3:10`; a file may have colons in its name.
             let mut parts = report.position.as_deref().unwrap_or_default().rsplitn(3, ':');
             let (column, line, file) = (parts.next(), parts.next(), parts.next());
@@ -54,7 +54,7 @@ pub fn remember(error: &CallError) -> i32 {
                 "column": number(column),
                 "function": report.function,
                 "status": report.status(),
-                "excerpt": excerpt,
+                "excerpt": report.excerpt,
             });
             set(FAULT, &words, &json.to_string())
         }

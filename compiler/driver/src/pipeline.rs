@@ -130,6 +130,8 @@ pub struct Compilation {
     pub diagnostics: Vec<Diagnostic>,
     /// Names for the places of faults.
     pub functions: Functions,
+    /// The code is to run where the source is not at hand.
+    pub(crate) runs_elsewhere: bool,
     /// Duration of each stage that ran, in order.
     pub times: Vec<(&'static str, Duration)>,
     /// WIR functions made.
@@ -154,6 +156,7 @@ impl Compilation {
             map: SourceMap::default(),
             diagnostics: Vec::new(),
             functions: Functions::default(),
+            runs_elsewhere: false,
             times: Vec::new(),
             instances: 0,
             with_loops: (0, 0),
@@ -368,6 +371,9 @@ impl Compilation {
         if let (Some(facts), Some(look)) = (&mut self.facts, results.last_mut()) {
             facts.values = look.facts.take().unwrap_or_default();
         }
+        if let Some(look) = results.last_mut() {
+            self.functions.note(program, std::mem::take(&mut look.places));
+        }
         for result in &results {
             self.foreign = Foreign::of(program, &result.module, &self.map);
             self.instances = result.instances;
@@ -507,7 +513,10 @@ impl Compilation {
         session: bool,
         run: impl FnOnce(&ravel_schedule::Options<'_>) -> T,
     ) -> T {
-        let position = |span, function: &str| self.functions.place(&self.map, span, function);
+        let position = |span, function: &str| match self.runs_elsewhere {
+            true => self.functions.place_with_source(&self.map, span, function),
+            false => self.functions.place(&self.map, span, function),
+        };
         run(&ravel_schedule::Options {
             unchecked: self.options.unchecked,
             parallel: true,

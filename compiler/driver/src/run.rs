@@ -4,11 +4,10 @@ use crate::backend::Kind;
 use crate::explain::Explanation;
 use crate::link::{LinkError, Linking};
 use crate::pipeline::{Compilation, ENTRY, Failure};
-use crate::places::Functions;
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_interp::{RunError, Val};
 use ravel_runtime::fault::Report;
-use ravel_source::{SourceMap, Span};
+use ravel_source::Span;
 use ravel_specialize::Entry;
 use ravel_types::Scalar;
 use ravel_wir::Module;
@@ -22,11 +21,6 @@ use std::sync::Arc;
 pub enum Program {
     Interp(Arc<Module>),
     Native(ravel_codegen::Entry),
-}
-
-/// The line of source that a fault names, underlined.
-pub(crate) fn excerpt(functions: &Functions, map: &SourceMap, report: &Report) -> Option<String> {
-    ravel_diagnostics::excerpt(functions.at(report.position.as_ref()?)?, map)
 }
 
 impl Compilation {
@@ -60,7 +54,7 @@ impl Compilation {
         }
         if matches!(program, Program::Native(_)) {
             let (functions, map) = (self.functions.clone(), self.map.clone());
-            ravel_runtime::fault::show_excerpts(Box::new(move |report| excerpt(&functions, &map, report)));
+            ravel_runtime::fault::show_excerpts(Box::new(move |report| functions.show(&map, report)));
         }
         match program {
             Program::Native(entry) => entry.run_program().ok_or_else(|| Failure::Internal {
@@ -86,10 +80,9 @@ impl Compilation {
             }),
             Err(RunError::Fault(report)) => {
                 let place = self.functions.place(&self.map, report.span, &report.function);
-                let report = Report::new(Some(&place), report.fault.clone());
+                let report = self.functions.show(&self.map, Report::new(Some(&place), report.fault.clone()));
                 // Where nobody listens, the status still tells.
-                let excerpt = excerpt(&self.functions, &self.map, &report).unwrap_or_default();
-                let _ = write!(std::io::stderr(), "{report}{excerpt}");
+                let _ = write!(std::io::stderr(), "{report}");
                 Ok(report.status())
             }
             Err(RunError::Internal { span, function, problem }) => Err(Failure::Internal {
@@ -162,6 +155,7 @@ impl Compilation {
         }
         let module = self.wir(path)?;
         let module = self.optimize(module)?;
+        self.runs_elsewhere = true;
         let nest = self.nest(&module, false)?;
         let objects = self.objects(&nest, ravel_codegen::Purpose::Program { entry: ENTRY })?;
         // By now it is known what else was read.

@@ -178,15 +178,15 @@ impl Spec<'_> {
     /// Whether these arguments fit the head of the function. What the trial emits belongs to a call that was refused.
     fn would_fit(&mut self, frame: &Frame, args: &[Val]) -> bool {
         let fun = self.fun(frame.fun);
-        let before = (self.diagnostics.len(), self.reported.clone());
+        // What is wrong with the trial must not be added to the report that is there.
+        let before = (std::mem::take(&mut self.diagnostics), self.reported.clone());
         let mut frame = Frame::new(frame.fun, frame.families.clone(), fun.locals.len());
         for (param, arg) in fun.params.iter().zip(args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
         let items: Vec<_> = fun.params.iter().map(|param| &param.ty).zip(args).collect();
-        let fits = self.bind_patterns(&mut frame, &items, "") && self.diagnostics.len() == before.0;
-        self.diagnostics.truncate(before.0);
-        self.reported = before.1;
+        let fits = self.bind_patterns(&mut frame, &items, "") && self.diagnostics.is_empty();
+        (self.diagnostics, self.reported) = before;
         fits
     }
 

@@ -269,7 +269,7 @@ impl Emitter {
     }
 
     /// The form of a scalar if it already has one.
-    fn known_form(&self, s: &Sc) -> Option<Affine> {
+    pub fn known_form(&self, s: &Sc) -> Option<Affine> {
         match s {
             Sc::Const(Scalar::I32(v)) => Some(Affine::constant(*v)),
             Sc::Form(a) => Some(a.clone()),

@@ -23,6 +23,7 @@ pub mod facts;
 mod format;
 mod literal;
 mod live;
+mod places;
 mod prim;
 mod prune;
 mod ranks;
@@ -48,6 +49,7 @@ use value::Kind;
 
 pub use calls::fits;
 pub use facts::Facts;
+pub use places::{Extent, Named, Noted, Places};
 pub use record::shape_of;
 pub use report::show_kind;
 pub use withloops::in_order::Carried;
@@ -96,6 +98,8 @@ pub struct Specialized {
     pub fold_loops: Vec<(Span, Carried)>,
     /// What was noted for all entries; with the last one, if it was asked for.
     pub facts: Option<Facts>,
+    /// What faults can say of their places, for all entries; with the last one.
+    pub places: Places,
 }
 
 /// A function for C code: every parameter and result is one WIR value.

@@ -157,13 +157,14 @@ impl Spec<'_> {
     }
 
     /// A run-time check at the current position.
-    pub fn emit_check(&mut self, cond: &crate::value::Sc, fault: Fault) {
+    pub fn emit_check(&mut self, cond: &crate::value::Sc, mut fault: Fault) {
         if cond.as_bool() == Some(true) {
             return;
         }
         if cond.as_bool() == Some(false) {
             self.note_doubt();
         }
+        self.note_place(&mut fault);
         let cond = self.em.value(cond);
         self.em.inst(Op::Check { cond, fault }, Vec::new());
     }

@@ -8,6 +8,7 @@ use crate::calls::instance::{Instance, Key};
 use crate::calls::looks::Looks;
 use crate::emit::Emitter;
 use crate::facts::Facts;
+use crate::places::Places;
 use crate::repeats::Repeats;
 use crate::value::{Kind, ScKind, ShapeKind, Val};
 use crate::withloops::in_order::Carried;
@@ -69,6 +70,10 @@ pub struct Spec<'p> {
     pub module: Module,
     pub em: Emitter,
     pub stack: Vec<Site>,
+    /// What faults can say of their places.
+    pub places: Places,
+    /// What the instance under construction is found by.
+    pub built: Option<Rc<Key>>,
     /// The arguments of the call that is about to be made.
     pub noted: Option<Rc<[Argument]>>,
     /// How many of these calls led to the function under construction, which others may call as well.
@@ -137,6 +142,7 @@ pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec
     let mut looks: Vec<Specialized> = looks.collect();
     if let Some(look) = looks.last_mut() {
         look.facts = spec.facts;
+        look.places = spec.places;
     }
     looks
 }
@@ -163,6 +169,8 @@ impl<'p> Spec<'p> {
             module: Module::default(),
             em: Emitter::new("entry", Span::NONE),
             stack: Vec::new(),
+            places: Places::default(),
+            built: None,
             noted: None,
             outside: 0,
             here: Span::NONE,
@@ -212,6 +220,7 @@ impl<'p> Spec<'p> {
             elaborated: std::mem::take(&mut self.elaborated),
             fold_loops: std::mem::take(&mut self.fold_loops).into_iter().collect(),
             facts: None,
+            places: Places::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use super::Fault;
+use super::{Fault, labels};
 
 /// The code of a fault, as `ravel explain` takes it: a letter and four digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -81,7 +81,8 @@ pub fn shape_text(shape: &[i64]) -> String {
 /// An index out of range.
 pub fn index(index: i64, axis: i64, extent: i64) -> Fault {
     let text = format!("index {index} is out of range for axis {axis} of extent {extent}");
-    Fault::coded(Code::INDEX_OUT_OF_RANGE, text)
+    let extents = labels::indexed(axis).map(|slot| (slot, extent)).into_iter().collect();
+    Fault { extents, ..Fault::coded(Code::INDEX_OUT_OF_RANGE, text) }
 }
 
 /// Two shapes had to be equal; `what` names the operation.
@@ -122,24 +123,31 @@ pub fn conformity(pattern: &str, shape: &[i64]) -> Fault {
     Fault::coded(Code::PATTERN_MISMATCH, text)
 }
 
-/// Message with numbers at the last marks of its text: `{}` is a whole number, `{d}` the bits of a double, `{b}` a bool, `{e}` an extent
-/// that is negative; `{[8]}`, `{[8]d}` and
+/// Message with numbers at the last marks of its text: `{}` is a whole number, `{:36}` one that also fills this slot of a label (several
+/// have commas), `{d}` the bits of a double, `{b}` a bool, `{e}` an extent that is negative; `{[8]}`, `{[8]d}` and
 /// `{[8]b}` are vectors, given by their length and as many components as the mark says, whether they are there or not. Without enough marks
 /// the numbers stand behind the text: `text: 1, 2`.
 pub fn numbers_message(text: &str, numbers: &[i64]) -> String {
+    marked_message(text, numbers).0
+}
+
+/// [`numbers_message`], with the numbers that fill slots.
+fn marked_message(text: &str, numbers: &[i64]) -> (String, Vec<(u32, i64)>) {
+    let mut slots = Vec::new();
     let (mut front, mut behind, mut left) = (text, String::new(), numbers);
     while !left.is_empty() {
         let Some((start, mark)) = Mark::last(front) else { break };
         let Some(at) = left.len().checked_sub(mark.numbers()) else { break };
         let end = start + mark.text.len();
         behind = format!("{}{}{behind}", mark.shown(&left[at..]), &front[end..]);
+        slots.extend(mark.slots().map(|slot| (slot, left[at])));
         (front, left) = (&front[..start], &left[..at]);
     }
     if left.is_empty() {
-        return format!("{front}{behind}");
+        return (format!("{front}{behind}"), slots);
     }
     let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    format!("{text}: {}", numbers.join(", "))
+    (format!("{text}: {}", numbers.join(", ")), Vec::new())
 }
 
 /// An extent less than this is rather one that is too large: sums and products of extents wrap around.
@@ -182,7 +190,13 @@ impl<'a> Mark<'a> {
             None => (None, inner),
         };
         let mark = Mark { text: &text[..inner.len() + 2], components, letter };
-        matches!(letter, "" | "d" | "b" | "e").then_some(mark)
+        let has_slots = letter.len() > 1 && mark.slots().count() == letter.split(',').count() && components.is_none();
+        (has_slots || matches!(letter, "" | "d" | "b" | "e")).then_some(mark)
+    }
+
+    fn slots(&self) -> impl Iterator<Item = u32> {
+        let list = self.letter.strip_prefix(':').unwrap_or_default();
+        list.split(',').filter_map(|slot| slot.parse().ok())
     }
 
     fn numbers(&self) -> usize {
@@ -213,7 +227,8 @@ pub fn several(faults: impl IntoIterator<Item = Fault>) -> Fault {
     let mut faults = faults.into_iter();
     let Some(mut all) = faults.next() else { return Fault::new("") };
     let whose = all.message.find(": ").map(|end| all.message[..end + 2].to_string());
-    for Fault { code, message, .. } in faults {
+    for Fault { code, message, extents, .. } in faults {
+        all.extents.extend(extents);
         all.message.push_str("; ");
         if let (Some(code), true) = (code, code != all.code) {
             all.message.push_str(&format!("[{code}] "));
@@ -242,7 +257,8 @@ pub fn several_from(text: &str, mut numbers: &[i64]) -> Fault {
 /// A text of the compiler, which may begin with a code, with numbers at its marks.
 pub fn in_words(text: &str, numbers: &[i64]) -> Fault {
     let (code, text) = Code::split(text);
-    Fault { code, ..Fault::new(numbers_message(text, numbers)) }
+    let (message, extents) = marked_message(text, numbers);
+    Fault { code, extents, ..Fault::new(message) }
 }
 
 /// An extent that had to be another one.
@@ -267,6 +283,12 @@ mod tests {
         assert_eq!(numbers_message("v is {[3]}, w is {[2]d}", &[2, 7, 8, 9, 0, 0, 0]), "v is [7,8], w is []");
         assert_eq!(numbers_message("v is {[2]b}", &[5, 1, 0]), "v is [true,false,..]");
         assert_eq!(numbers_message("{e}", &[-1]), "-1");
+        assert_eq!(numbers_message("`{:}` `{:x}` {:1,y}", &[]), "`{:}` `{:x}` {:1,y}");
+        let slots = in_words("{:7,9} on the left, {} on the right {:8}", &[4, 6, 5]);
+        assert_eq!(
+            (slots.message.as_str(), &slots.extents[..]),
+            ("4 on the left, 6 on the right 5", &[(8, 5), (7, 4), (9, 4)][..])
+        );
         assert!(numbers_message("{e}", &[-694_967_296]).ends_with("wraps around)"));
     }
 

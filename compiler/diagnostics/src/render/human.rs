@@ -103,8 +103,11 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The first line of a place, with its number, and underlined; nothing if it is too long to be shown.
-pub fn excerpt(span: Span, map: &SourceMap) -> Option<String> {
+/// Columns that a label and the remark behind it may reach; beyond, the remark gets a line of its own.
+const WIDEST_LABEL: usize = 120;
+
+/// The first line of a place, with its number, and underlined with a label; nothing if it is too long to be shown. `remark` follows the label.
+pub fn excerpt(span: Span, (label, remark): (&str, &str), map: &SourceMap) -> Option<String> {
     let at = range(span, map).filter(|at| quotable(at, map))?;
     let text = &map.get(span.file)?.text;
     let from = text[..at.1.start].rfind('\n').map_or(0, |i| i + 1);
@@ -112,9 +115,21 @@ pub fn excerpt(span: Span, map: &SourceMap) -> Option<String> {
     let number = map.line_col(span)?.line.to_string();
     // Tabulators stay where they are, so that the line below is as wide.
     let blank = |text: &str| text.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect::<String>();
-    let marks = "─".repeat(text[at.1.start..at.1.end.min(upto)].chars().count().max(1));
-    let (line, before) = (text[from..upto].trim_end(), blank(&text[from..at.1.start]));
-    Some(format!(" {number} │ {line}\n {} │ {before}{marks}\n", blank(&number)))
+    let width = text[at.1.start..at.1.end.min(upto)].trim_end().chars().count().max(1);
+    let marks = match label {
+        "" => "─".repeat(width),
+        _ => format!("{}┬{} {label}", "─".repeat(width / 2), "─".repeat(width - width / 2 - 1)),
+    };
+    // Other control characters would do something to the terminal.
+    let line = text[from..upto].trim_end().replace(|c: char| c.is_control() && c != '\t', " ");
+    let (before, margin) = (blank(&text[from..at.1.start]), blank(&number));
+    let reached = [&before, &marks, remark].map(|part| part.chars().count()).iter().sum::<usize>();
+    let remark = match remark {
+        "" => String::new(),
+        _ if reached > WIDEST_LABEL => format!("\n {margin} │ {remark}"),
+        _ => format!("   {remark}"),
+    };
+    Some(format!(" {number} │ {line}\n {margin} │ {before}{marks}{remark}\n"))
 }
 
 /// The span inside its text, moved to character boundaries; nothing for spans without a text.

@@ -87,6 +87,7 @@ impl Compilation {
         }
         let has_objects = program.globals.iter().any(|global| global.init.is_some());
         let module = self.optimize(specialized.module)?;
+        self.runs_elsewhere = true;
         let nest = self.nest(&module, true)?;
         let prefix = format!("ravel_in_{}_", files.name);
         let objects = self.objects(&nest, Purpose::Library { prefix: &prefix })?;

@@ -35,7 +35,6 @@ pub enum CallError {
     /// A run-time fault, and the source at its place.
     Fault {
         report: Box<Report>,
-        excerpt: String,
     },
     Interrupted,
     /// Values of such types do not go in or out.
@@ -84,8 +83,7 @@ impl Instance {
         }
         let is_ours = |name: &String| [super::source::FUNCTION, "entry"].contains(&name.as_str());
         report.function = report.function.filter(|name| !is_ours(name));
-        let excerpt = crate::run::excerpt(&self.functions, &self.map, &report).unwrap_or_default();
-        CallError::Fault { report: Box::new(report), excerpt }
+        CallError::Fault { report: Box::new(self.functions.show(&self.map, report)) }
     }
 }
 
@@ -502,7 +500,7 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallError::Source { text, .. } => f.write_str(text.trim_end()),
-            CallError::Fault { report, excerpt } => write!(f, "{}", format!("{report}{excerpt}").trim_end()),
+            CallError::Fault { report } => write!(f, "{}", report.to_string().trim_end()),
             CallError::Interrupted => f.write_str("interrupted"),
             CallError::Unsupported(what) => f.write_str(what),
             CallError::Internal(what) => write!(f, "internal error: {what}"),

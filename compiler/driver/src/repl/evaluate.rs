@@ -219,9 +219,8 @@ impl Session {
                 // An input that was just typed is in sight.
                 let is_input =
                     report.position.as_ref().is_some_and(|at| at.starts_with(&format!("{}:1:", super::INPUT)));
-                let excerpt = crate::run::excerpt(&compilation.functions, &compilation.map, &report);
-                let excerpt = excerpt.filter(|_| !is_input);
-                return Err(Refusal::Wrong(format!("{report}{}", excerpt.unwrap_or_default())));
+                let report = if is_input { report } else { compilation.functions.show(&compilation.map, report) };
+                return Err(Refusal::Wrong(report.to_string()));
             }
         };
         if let Err(fault) = written {

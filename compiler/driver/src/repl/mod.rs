@@ -15,7 +15,7 @@ mod instances;
 mod journal;
 mod look;
 pub mod show;
-mod source;
+pub(crate) mod source;
 pub mod value;
 
 pub use complete::Candidate;

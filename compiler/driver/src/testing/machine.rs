@@ -174,9 +174,9 @@ impl Machine {
 
     /// What a fault says: its place, its message, and the line of source.
     pub fn fault_text(&self, compiled: &Compiled, report: &Report) -> String {
-        let excerpt = crate::run::excerpt(&compiled.functions, &self.compilation.map, report);
+        let report = compiled.functions.show(&self.compilation.map, report.clone());
         let place = report.position.as_ref().map_or(String::new(), |place| format!("{place}: "));
-        format!("{place}{}\n{}", report.fault.message.trim_end(), excerpt.unwrap_or_default())
+        format!("{place}{}\n{}", report.fault.message.trim_end(), report.excerpt)
     }
 
     /// What is wrong with a function, as text.

@@ -179,7 +179,7 @@ impl Property<'_> {
         let Found { name, file, head, seed, steps } = found;
         let map = &self.machine.compilation.map;
         let place = map.describe(*head);
-        let head = ravel_diagnostics::excerpt(*head, map).unwrap_or_default();
+        let head = ravel_diagnostics::excerpt(*head, ("", ""), map).unwrap_or_default();
         let mut out = match failing {
             Failing::Says(what) => format!("{place}: `{name}` {what}\n{head}"),
             Failing::Fault(text) | Failing::Refused(text) => format!("{}\n", text.trim_end()),

@@ -3,7 +3,7 @@
 use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem};
-use ravel_wir::{Fault, Op, Value};
+use ravel_wir::{Fault, Op, Value, slots};
 
 use crate::Result;
 use crate::facts::{Facts, Val};
@@ -162,11 +162,13 @@ impl Lower<'_, '_> {
     }
 }
 
-/// A fault as a text that begins with its code, and in which `{}` stands for numbers, as the runtime words it.
+/// A fault as a text that begins with its code, and in which marks stand for numbers, as the runtime words it.
 fn in_words(fault: &Fault) -> (String, Vec<Value>) {
     match fault {
         Fault::Index { index, extent, axis } => {
-            (format!("[E0330] index {{}} is out of range for axis {axis} of extent {{}}"), vec![*index, *extent])
+            let slot = slots::indexed(*axis as usize).map_or(String::new(), |slot| format!(":{slot}"));
+            let text = format!("[E0330] index {{}} is out of range for axis {axis} of extent {{{slot}}}");
+            (text, vec![*index, *extent])
         }
         Fault::Shape { left, right, axis, what } => {
             (format!("[E0312] {what}: axis {axis} has extent {{}}, expected {{}}"), vec![*right, *left])

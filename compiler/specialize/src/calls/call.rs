@@ -15,6 +15,7 @@ impl Spec<'_> {
     pub fn apply(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let fun = self.fun(id);
         let count = self.result_count(fun).unwrap_or(0);
+        self.note_caller(id, span);
         if args.iter().any(|a| matches!(a, Val::Bottom)) {
             return vec![Val::Bottom; count];
         }

@@ -39,6 +39,17 @@ pub struct Key {
     args: Vec<Kind>,
 }
 
+impl Key {
+    pub fn fun(&self) -> FunId {
+        self.fun
+    }
+
+    /// What the parameters are, over their own symbols.
+    pub fn args(&self) -> &[Kind] {
+        &self.args
+    }
+}
+
 pub struct Instance {
     pub fun: FunId,
     pub key: Rc<Key>,
@@ -212,7 +223,7 @@ impl Spec<'_> {
         fun.results.iter().chain(refs).map(|ty| self.kind_of_type(&frame, ty)).collect()
     }
 
-    fn build_once(&mut self, key: &Key, span: Span) -> (Func, Vec<Kind>) {
+    fn build_once(&mut self, key: &Rc<Key>, span: Span) -> (Func, Vec<Kind>) {
         let fun = self.fun(key.fun);
         let mut em = Emitter::new(&fun.name, fun.span);
         em.func.noinline = fun.noinline;
@@ -228,6 +239,7 @@ impl Spec<'_> {
         let repeats = std::mem::take(&mut self.repeats);
         let nested_cells = std::mem::replace(&mut self.nested_cells, 1);
         let outside = std::mem::replace(&mut self.outside, self.stack.len());
+        let around = self.built.replace(key.clone());
         let body = self.em.func.body;
         let mut defined = vec![false; n_syms as usize];
         let mut args = Vec::new();
@@ -261,6 +273,7 @@ impl Spec<'_> {
         let built = std::mem::replace(&mut self.em, outer).func;
         (self.conditional, self.speculative, self.in_bodies) = (conditional, speculative, in_bodies);
         self.outside = outside;
+        self.built = around;
         self.repeats = repeats;
         self.nested_cells = nested_cells;
         self.at(here);
