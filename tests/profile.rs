@@ -1,8 +1,9 @@
-//! `ravel run --profile`, as a user types it: operations against a count by hand, the forms of files, programs that end early.
+//! `ravel run --profile` and `--perf-map`, as a user types them: operations against a count by hand, the forms of files, devices, memory, programs
+//! that end early.
 
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
-use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel};
+use ravel_tests::{Arguments, Failed, Finished, Trial, finish, has_device, ravel, ways};
 
 const PRODUCT: &str = "use Array: all;\nuse StdIO: all;\n\
 noinline double[m,n] product(double[m,k] a, double[k,n] b)\n{\n    return { [i,j] -> sum({ [l] -> a[i,l] * b[l,j] }) };\n}\n\
@@ -104,11 +105,120 @@ fn bad() -> Result<(), Failed> {
     Ok(())
 }
 
+/// With-loops that only move data, or hand arrays from one to the next.
+const MOVES: &str = "use Array: all;\nuse StdIO: all;\n\
+noinline double[n] turned(double[n] a)\n{\n    return { [i] -> a[n - 1 - i] | [i] < [n] };\n}\n\
+int main()\n{\n    a = { [i] -> tod(i) | [i] < [100000] };\n\
+    for (k = 0; k < 50; k++) {\n        b = turned(a);\n        a = b;\n    }\n\
+    printf(\"%g\\n\", a[3]);\n    return 0;\n}\n";
+
+/// A row without operations says that, and the row of waiting has the arrays that were made.
+fn moved() -> Result<(), Failed> {
+    let run = profiled(MOVES, &["--threads", "2", "--profile"])?;
+    let row = run.stderr.lines().find(|line| line.contains("  turned ")).ok_or_else(|| run.describe())?;
+    let waiting = run.stderr.lines().find(|line| line.contains("of these: waiting")).ok_or_else(|| run.describe())?;
+    if row.contains("FLOP") || row.contains("neither peak") || !row.contains("GB/s") || !row.contains("80.000 MB") {
+        return Err(run.describe().into());
+    }
+    let arrays = waiting.split_once("B in ").and_then(|(_, rest)| rest.split_once(" array"));
+    let made: u64 = arrays.ok_or_else(|| waiting.to_string())?.0.parse()?;
+    // One for each call, or two that take turns.
+    if !(2..=60).contains(&made) || !waiting.contains(" copies") || !waiting.contains("turned p.sac:4") {
+        return Err(run.describe().into());
+    }
+    Ok(())
+}
+
+/// Kernels count for the site that starts them, and are events of the time line.
+fn device() -> Result<(), Failed> {
+    if !has_device() {
+        return Ok(());
+    }
+    let options = ["--backend", "opencl", "--launch-work", "1"];
+    let run = profiled(PRODUCT, &[&options[..], &["--profile"]].concat())?;
+    let row = run.stderr.lines().find(|line| line.contains("  product ")).ok_or_else(|| run.describe())?;
+    if run.status != 0 || !row.contains("device: ") || !row.contains(" in 1 launch") {
+        return Err(run.describe().into());
+    }
+    if !run.stderr.lines().any(|line| line.starts_with("Device ") && line.contains("fetched")) {
+        return Err(run.describe().into());
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.json");
+    let run = profiled(PRODUCT, &[&options[..], &[&format!("--profile={}", file.display())]].concat())?;
+    let events: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file)?)?;
+    let on_device = |event: &&serde_json::Value| event["tid"] == 1_000_000 && event["ph"] == "X";
+    let names: Vec<&str> = events["traceEvents"]
+        .as_array()
+        .ok_or("no list of events")?
+        .iter()
+        .filter(on_device)
+        .filter_map(|event| event["name"].as_str())
+        .collect();
+    if run.status != 0 || !names.iter().any(|name| name.starts_with("product ")) {
+        return Err(format!("{names:?}\n{}", run.describe()).into());
+    }
+    Ok(())
+}
+
+const TWICE: &str = "use Array: all;\nuse StdIO: all;\n\
+noinline double[n] twice(double[n] a)\n{\n    return { [i] -> 2.0 * a[i] };\n}\n\
+int main()\n{\n    a = { [i] -> tod(i) | [i] < [100000] };\n    printf(\"%g\\n\", sum(twice(a)));\n    return 0;\n}\n";
+
+/// The backend whose functions have places.
+const DEFAULT: &str = "cranelift";
+
+/// The map has a line for each function, in perf's form, and the names of the program.
+fn perf_map() -> Result<(), Failed> {
+    for backend in ways::of_processor() {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("p.sac");
+        std::fs::write(&path, TWICE)?;
+        let mut command = Command::new(ravel());
+        command.args(["run", "--backend", backend, "--perf-map"]).arg(&path);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let file = format!("/tmp/perf-{}.map", child.id());
+        let run = child.wait_with_output()?;
+        if backend != DEFAULT {
+            // Its linker keeps the places to itself.
+            let said = String::from_utf8_lossy(&run.stderr);
+            if run.status.code() != Some(1) || !said.contains("does not tell where its functions lie") {
+                return Err(format!("{backend}: {said}").into());
+            }
+            continue;
+        }
+        let map = std::fs::read_to_string(&file);
+        let _ = std::fs::remove_file(&file);
+        let map = map.map_err(|why| format!("{backend}: {file}: {why}"))?;
+        let mut ends = 0;
+        for line in map.lines() {
+            let mut words = line.splitn(3, ' ');
+            let mut number = || u64::from_str_radix(words.next().unwrap_or_default(), 16);
+            let (start, bytes) = (number()?, number()?);
+            if start < ends || bytes == 0 || words.next().is_none_or(str::is_empty) {
+                return Err(format!("{backend}: {line}\n{map}").into());
+            }
+            ends = start + bytes;
+        }
+        if !run.status.success() || !map.contains("twice(double[100000]) ") || !map.contains("p.sac:3") {
+            return Err(format!("{backend}: {map}").into());
+        }
+    }
+    let run = profiled(PRODUCT, &["--backend", "interp", "--perf-map"])?;
+    if run.status != 2 || !run.stderr.contains("--perf-map") {
+        return Err(run.describe().into());
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let trials = vec![
         Trial::test("operations are those of a count by hand", counted),
         Trial::test("files have the form of their name", files),
         Trial::test("bad outputs, faults", bad),
+        Trial::test("moves without operations, memory", moved),
+        Trial::test("kernels of a device", device),
+        Trial::test("the map for perf", perf_map),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering, fence};
 
 use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::fault::{self, Fault};
-use crate::{blocks, device, lost, stats, stop};
+use crate::{blocks, device, lost, profile, stats, stop};
 
 /// Bytes behind the elements of every object that may be read: compiled code loads whole vectors of which only some lanes lie
 /// inside an array. The header before the elements serves for the other end.
@@ -70,7 +70,7 @@ pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNul
         usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;
     let offset = data_offset(rank) + stagger(bytes);
     let total = bytes.checked_add(offset + PADDING).ok_or_else(memory_fault)?;
-    let block = blocks::allocate(total).ok_or_else(memory_fault)?;
+    let block = profile::allocating(bytes, || blocks::allocate(total)).ok_or_else(memory_fault)?;
     stats::on_allocate(bytes);
     let header = block.cast::<ArrayHeader>();
     // SAFETY: the block has `offset + bytes` bytes, `offset` covers the header and `rank` extents, and it is aligned to 64.
@@ -276,6 +276,7 @@ pub unsafe fn copy(object: *mut ArrayHeader) -> Result<*mut ArrayHeader, Fault> 
         let kind = if header.kind == ObjectKind::String as u8 { ObjectKind::String } else { ObjectKind::Array };
         let result = allocate(elem, kind, shape_of(object))?;
         stats::on_copy();
+        profile::on_copy();
         if device::copied_there(object, result.as_ptr()) {
             return Ok(result.as_ptr());
         }

@@ -26,6 +26,10 @@ const MOST_EVENTS: usize = 1 << 20;
 pub const ROOT: usize = 0;
 /// What [`Event::node`] says of a thread's share of a parallel loop.
 pub const NO_NODE: u32 = u32::MAX;
+/// What [`Event::thread`] says of a kernel.
+pub const DEVICE: u32 = u32::MAX;
+/// Bytes from which on it is worth knowing how long an array took to get.
+const TIMED_BYTES: usize = 4096;
 
 /// A site as it is reached from the one around it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +54,45 @@ pub struct Node {
     pub available: f64,
     /// Threads that its parallel loops had.
     pub threads: usize,
+    /// Arrays that the thread which begins the program made, their bytes, and seconds until it had the memory.
+    pub arrays: u64,
+    pub allocated: f64,
+    pub allocating: f64,
+    /// Arrays copied because somebody else held them.
+    pub copies: u64,
+    /// Kernels started, and seconds that the device worked on them.
+    pub launches: u64,
+    pub device: f64,
+}
+
+/// A kernel's work, all of its launches together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kernel {
+    pub name: String,
+    pub launches: u64,
+    pub seconds: f64,
+}
+
+/// What a device did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceWork {
+    /// Of the device.
+    pub name: String,
+    /// The one that took longest first.
+    pub kernels: Vec<Kernel>,
+    pub sent: u64,
+    pub fetched: u64,
+}
+
+/// A launch as the device tells of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch {
+    /// The node that was open.
+    pub node: u32,
+    /// When it was queued, and nanoseconds from then until it began and ended.
+    pub queued: u64,
+    pub start: u64,
+    pub end: u64,
 }
 
 /// A stretch of time, in seconds since the start.
@@ -57,7 +100,7 @@ pub struct Node {
 pub struct Event {
     /// [`NO_NODE`] if a thread worked on a chunk.
     pub node: u32,
-    /// The thread's number; 0 is the one that begins.
+    /// The thread's number; 0 is the one that begins, [`DEVICE`] is none.
     pub thread: u32,
     pub start: f64,
     pub end: f64,
@@ -75,6 +118,8 @@ pub struct Profile {
     pub events: Vec<Event>,
     /// Events that were too many to keep.
     pub lost_events: u64,
+    /// Nothing if no device was used.
+    pub device: Option<DeviceWork>,
 }
 
 /// A node while the program runs; times in ticks.
@@ -96,6 +141,13 @@ struct Growing {
     busy: u64,
     available: u64,
     threads: usize,
+    arrays: u64,
+    allocated: u64,
+    allocating: u64,
+    copies: u64,
+    launches: u64,
+    /// Nanoseconds.
+    device: u64,
     /// How often it is open: more than once in a recursion.
     open: u32,
     children: Vec<u32>,
@@ -205,7 +257,8 @@ pub fn finish() {
     }
     // SAFETY: the state is leaked, and by contract nobody changes it.
     let state = unsafe { &mut *state };
-    at_end(state.profile());
+    let (device, launches) = crate::device::profiled();
+    at_end(Profile { device, ..state.profile(&launches) });
 }
 
 impl State {
@@ -287,8 +340,19 @@ impl State {
         }
     }
 
+    /// Adds what the device tells of a launch; `per_nanosecond` are ticks.
+    fn launched(&mut self, launch: &Launch, per_nanosecond: f64) {
+        let Some(data) = self.nodes.get_mut(launch.node as usize) else { return };
+        data.launches += 1;
+        data.device += launch.end.saturating_sub(launch.start);
+        if self.with_events {
+            let at = |nanoseconds: u64| launch.queued + (nanoseconds as f64 * per_nanosecond) as u64;
+            self.note(launch.node, DEVICE, at(launch.start), at(launch.end));
+        }
+    }
+
     /// What is known now; sites that are open end now.
-    fn profile(&mut self) -> Profile {
+    fn profile(&mut self, launches: &[Launch]) -> Profile {
         let now = ticks();
         while let Some(frame) = self.stack.last() {
             let start = frame.start;
@@ -308,6 +372,7 @@ impl State {
         let all = now.saturating_sub(self.started).max(1);
         self.nodes[ROOT].total = all;
         let second = seconds / all as f64;
+        launches.iter().for_each(|launch| self.launched(launch, 1e-9 / second));
         let time = |ticks: u64| ticks as f64 * second;
         let node = |node: &Growing| Node {
             site: node.site as usize,
@@ -322,6 +387,12 @@ impl State {
             busy: time(node.busy),
             available: time(node.available),
             threads: node.threads,
+            arrays: node.arrays,
+            allocated: node.allocated as f64,
+            allocating: time(node.allocating),
+            copies: node.copies,
+            launches: node.launches,
+            device: node.device as f64 * 1e-9,
         };
         let since = |at: u64| time(at.saturating_sub(self.started));
         let event = |&(node, thread, start, end): &(u32, u32, u64, u64)| Event {
@@ -337,7 +408,59 @@ impl State {
             threads: crate::pool::threads(),
             events: self.events.iter().map(event).collect(),
             lost_events: self.lost_events,
+            device: None,
         }
+    }
+}
+
+/// The node that is open on this thread; nothing if it has no tree.
+fn open_node<'a>() -> Option<&'a mut Growing> {
+    let state = MINE.get();
+    if state.is_null() {
+        return None;
+    }
+    // SAFETY: the state is leaked, and only this thread has it.
+    let state = unsafe { &mut *state };
+    let node = state.stack.last().map_or(0, |frame| frame.node);
+    Some(&mut state.nodes[node as usize])
+}
+
+/// The number of the node that is open, and the time, if this thread has the tree.
+pub(crate) fn open_site() -> Option<(u32, u64)> {
+    let state = MINE.get();
+    if !is_on() || state.is_null() {
+        return None;
+    }
+    // SAFETY: as above.
+    let state = unsafe { &*state };
+    Some((state.stack.last().map_or(0, |frame| frame.node), ticks()))
+}
+
+/// Gets memory for an array of so many bytes, and takes the time.
+#[inline]
+pub(crate) fn allocating<T>(bytes: usize, allocate: impl FnOnce() -> T) -> T {
+    if !is_on() {
+        return allocate();
+    }
+    let timed = bytes >= TIMED_BYTES;
+    let start = if timed { ticks() } else { 0 };
+    let block = allocate();
+    if let Some(node) = open_node() {
+        node.arrays += 1;
+        node.allocated += bytes as u64;
+        if timed {
+            node.allocating += ticks().saturating_sub(start);
+        }
+    }
+    block
+}
+
+/// An array was copied because somebody else holds it.
+pub(crate) fn on_copy() {
+    if is_on()
+        && let Some(node) = open_node()
+    {
+        node.copies += 1;
     }
 }
 
@@ -465,7 +588,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(5));
         state.leave(10, 20, 30);
         state.leave(1, 0, 0);
-        let profile = state.profile();
+        let profile = state.profile(&[]);
         let sites: Vec<(usize, usize)> = profile.nodes.iter().map(|n| (n.site, n.parent)).collect();
         assert_eq!(sites, [(0, 0), (4, 0), (7, 1)]);
         let [root, outer, inner] = &profile.nodes[..] else { panic!("three nodes") };
@@ -476,12 +599,25 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_belongs_to_the_site_that_started_it() {
+        let mut state = state();
+        state.enter(4);
+        let queued = ticks();
+        state.leave(1, 0, 0);
+        let launch = Launch { node: 1, queued, start: 1_000, end: 2_001_000 };
+        let profile = state.profile(&[launch, Launch { node: 77, ..launch }]);
+        assert_eq!((profile.nodes[1].launches, profile.nodes[1].device), (1, 0.002));
+        let event = profile.events.iter().find(|event| event.thread == DEVICE).expect("the launch is an event");
+        assert!(event.node == 1 && (event.end - event.start - 0.002).abs() < 1e-4, "{event:?}");
+    }
+
+    #[test]
     fn what_is_open_at_the_end_ends_then() {
         let mut state = state();
         state.enter(1);
         state.enter(2);
         std::thread::sleep(std::time::Duration::from_millis(2));
-        let profile = state.profile();
+        let profile = state.profile(&[]);
         assert!(profile.nodes[2].total > 0.001 && profile.nodes[1].total >= profile.nodes[2].total, "{profile:?}");
     }
 
@@ -493,7 +629,7 @@ mod tests {
             state.enter(1);
             state.leave(2, 3, 4);
         }
-        let node = &state.profile().nodes[1];
+        let node = &state.profile(&[]).nodes[1];
         assert_eq!((node.calls, node.cells), (10_000, 20_000.0));
         assert!(node.timed < 400, "{node:?}");
     }
@@ -508,7 +644,7 @@ mod tests {
         for _ in 0..200 {
             state.leave(1, 1, 1);
         }
-        let profile = state.profile();
+        let profile = state.profile(&[]);
         assert_eq!(profile.nodes.len(), 3, "{:?}", profile.nodes);
         assert_eq!(profile.nodes[1].calls, 100);
         assert!(profile.nodes[1].total <= profile.seconds);

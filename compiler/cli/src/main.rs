@@ -329,6 +329,11 @@ fn run_program(mut run: Run) -> i32 {
     {
         return status;
     }
+    if run.perf_map
+        && let Err(status) = profile::prepare_map(&mut compilation)
+    {
+        return status;
+    }
     let program = compilation.program(&file);
     watch::note(&compilation);
     let program = match program {

@@ -1,4 +1,4 @@
-//! `ravel run --profile`: what is said before anything runs.
+//! `ravel run --profile` and `--perf-map`: what is said before anything runs.
 
 use ravel_driver::profile::Form;
 use ravel_driver::{Compilation, Kind};
@@ -21,5 +21,15 @@ pub fn prepare(compilation: &mut Compilation, program: &Path, output: Option<&Pa
         }
     }
     compilation.options.profile = true;
+    Ok(())
+}
+
+/// Has the places of compiled functions written down for `perf`, if there will be any.
+pub fn prepare_map(compilation: &mut Compilation) -> Result<(), i32> {
+    if compilation.options.backend.kind() == Kind::Interpreter {
+        say!("ravel: --perf-map: the interpreter compiles no functions that perf could name");
+        return Err(2);
+    }
+    compilation.options.perf_map = true;
     Ok(())
 }

@@ -51,6 +51,10 @@ impl Session for Jit {
         Jit::entry(self, name)
     }
 
+    fn code(&self) -> Option<Vec<ravel_codegen::CodeRange>> {
+        Some(Jit::code(self).to_vec())
+    }
+
     fn globals(&mut self) -> Option<Vec<usize>> {
         Some(self.global_words())
     }

@@ -56,8 +56,8 @@ fn jobs(plan: &Plan<'_>) -> Vec<Job> {
     funcs.chain(bodies).chain(trampolines).collect()
 }
 
-/// Compiles every function and hands the code to the linker.
-pub(crate) fn define_functions(plan: &Plan<'_>, linker: &mut dyn Linker) -> Result<(), EmitError> {
+/// Compiles every function and hands the code to the linker. Gives back the functions' numbers and bytes.
+pub(crate) fn define_functions(plan: &Plan<'_>, linker: &mut dyn Linker) -> Result<Vec<(u32, usize)>, EmitError> {
     let jobs = jobs(plan);
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let n_threads = if plan.n_values() < PARALLEL_THRESHOLD { 1 } else { available.min(jobs.len()) };
@@ -82,13 +82,15 @@ pub(crate) fn define_functions(plan: &Plan<'_>, linker: &mut dyn Linker) -> Resu
     let mut codes = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     // Code is laid out in an order that does not depend on the threads.
     codes.sort_by_key(|(position, code)| code.as_ref().map_or((u32::MAX, *position), |code| (code.id, 0)));
+    let mut sizes = Vec::with_capacity(codes.len());
     for (_, code) in codes {
         let code = code?;
+        sizes.push((code.id, code.bytes.len()));
         linker
             .define_function_bytes(LinkerFuncId::from_u32(code.id), code.align, &code.bytes, &code.relocs)
             .map_err(linker_error)?;
     }
-    Ok(())
+    Ok(sizes)
 }
 
 /// The text of every function, in order.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId as LinkerFuncId, FuncOrDataId, Module as _};
-use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
+use ravel_codegen::{CodeRange, Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module};
 use ravel_types::HashSet;
 
@@ -26,6 +26,7 @@ pub struct Jit {
     lookup: Arc<SymbolLookup>,
     globals: HashSet<String>,
     entries: Entries,
+    code: Vec<CodeRange>,
     n_modules: usize,
 }
 
@@ -52,7 +53,8 @@ impl Jit {
         let runtime = Arc::clone(&lookup);
         builder.symbol_lookup_fn(Box::new(move |name| find_symbol(&*runtime, name)));
         let module = JITModule::new(builder);
-        Ok(Jit { target, module, lookup, globals: HashSet::default(), entries: Entries::default(), n_modules: 0 })
+        let (globals, entries) = (HashSet::default(), Entries::default());
+        Ok(Jit { target, module, lookup, globals, entries, code: Vec::new(), n_modules: 0 })
     }
 
     /// Compiles a module. Its entry functions can then be called; a later module's entry replaces an earlier one of the same name.
@@ -69,8 +71,13 @@ impl Jit {
             return Err(EmitError::UnknownSymbol { name });
         }
         plan.define_data(&mut self.module, &mut self.globals)?;
-        define_functions(&plan, &mut self.module)?;
+        let sizes = define_functions(&plan, &mut self.module)?;
         self.module.finalize_definitions().map_err(linker_error)?;
+        self.code.extend(sizes.into_iter().filter_map(|(id, bytes)| {
+            let (func, part) = plan.part_of(id)?;
+            let address = self.module.get_finalized_function(LinkerFuncId::from_u32(id)).addr();
+            Some(CodeRange { func: func.to_string(), part, address, bytes })
+        }));
         for &(func, trampoline) in &plan.trampolines {
             let address = |id| self.module.get_finalized_function(LinkerFuncId::from_u32(id));
             let (trampoline, function) = (address(trampoline), address(plan.funcs[func]));
@@ -95,6 +102,11 @@ impl Jit {
     /// There is no such entry.
     pub fn entry(&self, name: &str) -> Result<Entry, EmitError> {
         self.entries.entry(name)
+    }
+
+    /// Where the functions of all modules lie.
+    pub fn code(&self) -> &[CodeRange] {
+        &self.code
     }
 
     /// What global variables hold that are large enough for an address. No code of the session runs at the time.

@@ -319,16 +319,24 @@ impl<'a> Plan<'a> {
 
     /// The name of a function or body, for messages and listings.
     pub fn name_of(&self, id: u32) -> String {
-        if let Some((func, _)) = self.funcs.iter().find(|(_, own)| **own == id) {
-            return self.module.funcs[func].name.clone();
-        }
-        if let Some((func, _)) = self.trampolines.iter().find(|(_, own)| *own == id) {
-            return format!("{} (host entry)", self.module.funcs[*func].name);
-        }
-        match self.bodies.iter().position(|body| body.id == id) {
-            Some(n) => format!("{} (parallel body {n})", self.module.funcs[self.bodies[n].func].name),
+        match self.part_of(id) {
+            Some((func, None)) => func.to_string(),
+            Some((func, Some(part))) => format!("{func} ({part})"),
             None => format!("function {id}"),
         }
+    }
+
+    /// The function that an id is, or is a part of, and which part that is.
+    pub fn part_of(&self, id: u32) -> Option<(&'a str, Option<String>)> {
+        let name = |func: FuncId| self.module.funcs[func].name.as_str();
+        if let Some((func, _)) = self.funcs.iter().find(|(_, own)| **own == id) {
+            return Some((name(func), None));
+        }
+        if let Some((func, _)) = self.trampolines.iter().find(|(_, own)| *own == id) {
+            return Some((name(*func), Some("host entry".to_string())));
+        }
+        let n = self.bodies.iter().position(|body| body.id == id)?;
+        Some((name(self.bodies[n].func), Some(format!("parallel body {n}"))))
     }
 
     /// Values of all functions together, a measure of the work to do.

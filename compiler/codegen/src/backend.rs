@@ -74,10 +74,26 @@ pub trait Session {
     /// There is no such entry.
     fn entry(&self, name: &str) -> Result<Entry, EmitError>;
 
+    /// Where the functions of the modules lie; nothing where that cannot be found.
+    fn code(&self) -> Option<Vec<CodeRange>> {
+        None
+    }
+
     /// The words that global variables hold at present, some of them addresses of objects; nothing where they cannot be found.
     fn globals(&mut self) -> Option<Vec<usize>> {
         None
     }
+}
+
+/// Machine code of a function in this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeRange {
+    /// The name in nest.
+    pub func: String,
+    /// Which part of it this is, for people; nothing for the function itself.
+    pub part: Option<String>,
+    pub address: usize,
+    pub bytes: usize,
 }
 
 /// A text that a backend makes of a module.

@@ -11,7 +11,7 @@ mod externs;
 mod host;
 mod layout;
 
-pub use backend::{Backend, Device, Listing, Purpose, Session};
+pub use backend::{Backend, CodeRange, Device, Listing, Purpose, Session};
 pub use entries::Entries;
 pub use error::EmitError;
 pub use externs::{Mismatch, check_externs, native_signature};

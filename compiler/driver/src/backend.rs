@@ -3,7 +3,7 @@
 //! A new backend is a crate that implements [`ravel_codegen::Backend`], and a row of [`ROWS`]. The values of `--backend` and `--emit`, the help, the
 //! list that `ravel backends` prints and the ways that tests run come from here.
 
-use ravel_codegen::{Device, EmitError, Entry, Listing, Purpose, Session};
+use ravel_codegen::{CodeRange, Device, EmitError, Entry, Listing, Purpose, Session};
 use ravel_codegen_cranelift::Cranelift;
 use ravel_codegen_opencl::Opencl;
 use ravel_nest::ir::Module;
@@ -149,11 +149,11 @@ impl Backend {
         self.generator().session()
     }
 
-    /// Compiles into this process; the entry function `name`, whose code stays.
-    pub(crate) fn jit(self, module: &Module, name: &str) -> Result<Entry, EmitError> {
+    /// Compiles into this process; the entry function `name`, whose code stays, and where all functions lie.
+    pub(crate) fn jit(self, module: &Module, name: &str) -> Result<(Entry, Option<Vec<CodeRange>>), EmitError> {
         let mut session = self.session()?;
         session.add(module)?;
-        session.entry(name)
+        Ok((session.entry(name)?, session.code()))
     }
 
     /// Compiles to object files, whose C `main` runs the function `entry`.

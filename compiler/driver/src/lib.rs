@@ -24,6 +24,7 @@ pub mod outputs;
 pub mod passes;
 pub mod pictures;
 pub mod pipeline;
+mod perf_map;
 pub mod places;
 pub mod profile;
 pub mod project;

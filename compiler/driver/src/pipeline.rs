@@ -7,6 +7,7 @@ use crate::explain::{Explanation, placement};
 use crate::facts::Gathered;
 use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
+use crate::perf_map::Symbols;
 use crate::places::Functions;
 use crate::suggest::{together, with_uses};
 use crate::texts::Texts;
@@ -59,6 +60,8 @@ pub struct Options {
     pub at_prompt: bool,
     /// Mark with-loops and loops for a profile.
     pub profile: bool,
+    /// Tell `perf` where compiled functions lie.
+    pub perf_map: bool,
     /// Which warnings there are.
     pub lints: Levels,
     /// The file is a library for C.
@@ -84,6 +87,7 @@ impl Default for Options {
             widen_counts: false,
             at_prompt: false,
             profile: false,
+            perf_map: false,
             lints: Levels::default(),
             library: false,
         }
@@ -146,6 +150,8 @@ pub struct Compilation {
     pub facts: Option<Gathered>,
     /// What a profile can name, by number.
     pub sites: Arc<ravel_schedule::Sites>,
+    /// What `perf` shows for functions.
+    pub(crate) symbols: Symbols,
 }
 
 impl Compilation {
@@ -164,6 +170,7 @@ impl Compilation {
             foreign: Foreign::default(),
             facts: None,
             sites: Arc::default(),
+            symbols: Symbols::default(),
         }
     }
 
@@ -486,6 +493,7 @@ impl Compilation {
                 ravel_schedule::schedule_tuned(module, &target, options, &|key| tuned.tiles(key))
             })
         });
+        self.note_symbols(module);
         if let (Ok((_, remarks)), Some(explanation)) = (&scheduled, &mut self.explanation) {
             let mut target = words(self.options.backend, &target);
             if self.options.backend.device().is_some() {
@@ -564,7 +572,9 @@ impl Compilation {
     pub fn jit(&mut self, module: &nest::Module) -> Result<CompiledEntry, Failure> {
         let backend = self.options.backend;
         let module = &self.cut_kernels(module)?;
-        self.timed("generate code", |_| backend.jit(module, ENTRY)).map_err(code_failure)
+        let (entry, code) = self.timed("generate code", |_| backend.jit(module, ENTRY)).map_err(code_failure)?;
+        self.write_perf_map(code)?;
+        Ok(entry)
     }
 
     /// Compiles to object files of a program or a library.

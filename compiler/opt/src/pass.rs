@@ -77,7 +77,7 @@ fn may_fault(func: &Func, cx: &Context) -> bool {
         found |= match &func.insts[inst].op {
             Op::Check { .. } => true,
             Op::Call { func: callee, .. } => cx.faults.get(callee.as_u32() as usize).copied().unwrap_or(true),
-            op => op.may_fault(),
+            op => op.may_fault() || op.is_trace(),
         };
     });
     found

@@ -47,6 +47,7 @@ mod threads;
 mod tile;
 
 pub use kernel::widen::widen_counts;
+pub use lower::context::symbols_of;
 pub use memory::nontemporal::LARGE_RESULT;
 
 use ravel_nest::ir as nest;

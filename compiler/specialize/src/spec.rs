@@ -91,6 +91,8 @@ pub struct Spec<'p> {
     pub conditional: u32,
     /// How many bodies of with-loops are around the code of this function.
     pub in_bodies: u32,
+    /// The index vectors of the with-loops around the code of this function, the outermost first.
+    pub around: Vec<Val>,
     /// Branches of run-time dispatch entered: not even a type error is certain there.
     pub speculative: u32,
     /// Within a version of a call for one rank, or the one for all others.
@@ -181,6 +183,7 @@ impl<'p> Spec<'p> {
             globals: Vec::new(),
             conditional: 0,
             in_bodies: 0,
+            around: Vec::new(),
             speculative: 0,
             in_version: false,
             copies: 1,

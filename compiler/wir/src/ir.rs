@@ -375,12 +375,21 @@ impl Func {
     }
 }
 
+/// Symbols of the natives behind `Debug::trace` begin with this.
+pub const TRACE: &str = "ravel_trace_";
+
 impl Op {
     /// Whether it must stay in place and in order although its results may be unused.
     /// Calls are judged by their callee: see [`crate::traverse::has_effect`].
     pub fn is_anchored(&self) -> bool {
         matches!(self, Op::Check { .. } | Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { effect: true, .. })
             || self.may_fault()
+            || self.is_trace()
+    }
+
+    /// A line about a value, for the user's eyes: made as often as the program says, as a check is, but in any order.
+    pub fn is_trace(&self) -> bool {
+        matches!(self, Op::Native { symbol, .. } if symbol.starts_with(TRACE))
     }
 
     /// Dynamic operations that check at run time what the types left open.

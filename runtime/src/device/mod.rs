@@ -27,6 +27,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::abi::ArrayHeader;
 use crate::fault::{self, Fault};
+use crate::profile::{DeviceWork, Launch};
 
 pub use context::{Listed, list};
 pub use counters::Counters;
@@ -106,6 +107,15 @@ pub fn counters() -> Option<(String, Counters)> {
 pub fn kernel_times() -> String {
     let Some(Ok(device)) = slot().get() else { return String::new() };
     device.lock().unwrap_or_else(PoisonError::into_inner).profile.table()
+}
+
+/// What the device did, for a profile; nothing if there is none, or a fault ended the program in the middle of a command.
+pub(crate) fn profiled() -> (Option<DeviceWork>, Vec<Launch>) {
+    let Some(Ok(device)) = slot().get() else { return (None, Vec::new()) };
+    let Ok(mut device) = device.try_lock() else { return (None, Vec::new()) };
+    let (kernels, launches) = device.profile.work();
+    let (name, counters) = (device.context.device.name.clone(), device.counters);
+    (Some(DeviceWork { name, kernels, sent: counters.sent, fetched: counters.fetched }), launches)
 }
 
 /// At the end of a program: waits for the device, whose driver may have threads of its own that must not outlive what they use, and

@@ -1,6 +1,6 @@
-//! The time that kernels take on the device, for `--stats`.
+//! The time that kernels take on the device, for `--stats` and `--profile`.
 //!
-//! The queue measures every kernel if statistics were asked for before the device was opened. Measuring costs: times of whole programs are to be
+//! The queue measures every kernel if statistics or a profile were asked for before the device was opened. Measuring costs: times of whole programs are to be
 //! taken without.
 
 use std::collections::VecDeque;
@@ -9,16 +9,19 @@ use std::fmt::Write;
 use opencl3::error_codes::ClError;
 use opencl3::event::Event;
 
+use crate::profile::{self, Kernel, Launch};
 use crate::stats;
 
 /// Launches whose times were not asked for yet; more than that wait for the oldest.
 const MOST_WAITING: usize = 1024;
+/// Launches that a profile keeps.
+const MOST_LAUNCHES: usize = 1 << 20;
 /// Rows of the table.
 const MOST_ROWS: usize = 24;
 
 /// Is somebody going to ask?
 pub(super) fn wanted() -> bool {
-    stats::enabled()
+    stats::enabled() || profile::is_on()
 }
 
 /// Nanoseconds that a kernel took. Waits for it.
@@ -36,16 +39,25 @@ struct Row {
     nanoseconds: u64,
 }
 
+/// A launch whose times were not asked for yet.
+struct Waiting {
+    row: usize,
+    event: Event,
+    /// The site that started it, and when, if a profile is made.
+    site: Option<(u32, u64)>,
+}
+
 /// Times of all kernels.
 pub(super) struct Profile {
     on: bool,
     rows: Vec<Row>,
-    waiting: VecDeque<(usize, Event)>,
+    waiting: VecDeque<Waiting>,
+    launches: Vec<Launch>,
 }
 
 impl Profile {
     pub fn new(on: bool) -> Profile {
-        Profile { on, rows: Vec::new(), waiting: VecDeque::new() }
+        Profile { on, rows: Vec::new(), waiting: VecDeque::new(), launches: Vec::new() }
     }
 
     pub fn on(&self) -> bool {
@@ -63,7 +75,7 @@ impl Profile {
     /// A kernel was launched.
     pub fn started(&mut self, row: usize, event: Option<Event>) {
         let Some(event) = event else { return };
-        self.waiting.push_back((row, event));
+        self.waiting.push_back(Waiting { row, event, site: profile::open_site() });
         if self.waiting.len() > MOST_WAITING {
             self.settle(MOST_WAITING / 2);
         }
@@ -72,13 +84,30 @@ impl Profile {
     /// Takes the times of all but the last `left` launches.
     fn settle(&mut self, left: usize) {
         while self.waiting.len() > left
-            && let Some((row, event)) = self.waiting.pop_front()
+            && let Some(Waiting { row, event, site }) = self.waiting.pop_front()
         {
             let row = &mut self.rows[row];
             row.launches += 1;
             // A device without clocks has no times.
             row.nanoseconds += time_of(Some(&event)).unwrap_or(0);
+            if let Some((node, queued)) = site.filter(|_| self.launches.len() < MOST_LAUNCHES)
+                && let (Ok(from), Ok(start), Ok(end)) =
+                    (event.profiling_command_queued(), event.profiling_command_start(), event.profiling_command_end())
+            {
+                let since = |at: u64| at.saturating_sub(from);
+                self.launches.push(Launch { node, queued, start: since(start), end: since(end) });
+            }
         }
+    }
+
+    /// All kernels, the one that took longest first, and launches by site.
+    pub fn work(&mut self) -> (Vec<Kernel>, Vec<Launch>) {
+        self.settle(0);
+        let kernel =
+            |row: &Row| Kernel { name: row.name.clone(), launches: row.launches, seconds: row.nanoseconds as f64 * 1e-9 };
+        let mut kernels: Vec<Kernel> = self.rows.iter().filter(|row| row.launches > 0).map(kernel).collect();
+        kernels.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.name.cmp(&b.name)));
+        (kernels, std::mem::take(&mut self.launches))
     }
 
     /// A row per kernel, the one that took longest first; empty if nothing was measured.

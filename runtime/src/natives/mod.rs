@@ -37,6 +37,7 @@ mod string_array;
 mod strings;
 mod system;
 pub mod table;
+mod trace;
 mod variadic;
 
 use std::ffi::c_void;

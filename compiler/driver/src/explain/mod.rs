@@ -10,6 +10,7 @@ mod perf;
 mod placement;
 mod render;
 
+pub(crate) use describe::show_type;
 pub use placement::placement;
 
 use ravel_opt::{InOrder, Outcome};

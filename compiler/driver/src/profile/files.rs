@@ -1,7 +1,7 @@
 //! A profile as a file for other programs: Chrome trace events, folded stacks, HTML.
 
 use super::{Place, table};
-use ravel_runtime::profile::{NO_NODE, Profile, ROOT};
+use ravel_runtime::profile::{DEVICE, NO_NODE, Profile, ROOT};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -24,16 +24,27 @@ fn name(places: &[Place], site: usize) -> String {
     places.get(site).map_or("?".to_string(), |place| format!("{} {}", place.function, place.at()))
 }
 
+/// The number that the time line gives to the device.
+const DEVICE_ROW: u32 = 1_000_000;
+
 /// Events for a time line, as Chrome and Perfetto read them; times in microseconds.
 pub(super) fn json(profile: &Profile, places: &[Place]) -> String {
     let mut events = vec![format!(
         "{{\"name\":\"program\",\"ph\":\"X\",\"pid\":1,\"tid\":0,\"ts\":0,\"dur\":{:.3}}}",
         1e6 * profile.seconds
     )];
+    if let Some(device) = &profile.device {
+        events.push(format!(
+            "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{DEVICE_ROW},\"args\":{{\"name\":{}}}}}",
+            quoted(&device.name)
+        ));
+    }
     for event in &profile.events {
         let (start, took) = (1e6 * event.start, 1e6 * (event.end - event.start).max(0.0));
         let node = profile.nodes.get(event.node as usize).filter(|_| event.node != NO_NODE);
         let (name, thread) = match node {
+            Some(_) if event.thread == DEVICE && event.node as usize == ROOT => ("kernel".to_string(), DEVICE_ROW),
+            Some(node) if event.thread == DEVICE => (name(places, node.site), DEVICE_ROW),
             Some(node) => (name(places, node.site), 0),
             None => ("chunks".to_string(), event.thread + 1),
         };

@@ -1,7 +1,7 @@
-//! The table: a line for each site, the one that took longest first, and advice.
+//! The table: a line for each site, the one that took longest first; what waiting, memory and the device took; advice.
 
 use super::{Peaks, Place};
-use ravel_runtime::profile::{Profile, ROOT};
+use ravel_runtime::profile::{DeviceWork, Node, Profile, ROOT};
 use ravel_schedule::Numbers;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,6 +10,8 @@ use std::fmt::Write;
 const MOST_ROWS: usize = 30;
 /// Share of a peak from which on that limits.
 const LIMIT: f64 = 0.25;
+/// Operations or bytes per second from which on a rate is worth a line: the last digit that is shown.
+const LITTLE: f64 = 1e7;
 /// Share of the time from which on a line gets advice, and lines that get it.
 const WORTH_ADVICE: f64 = 0.05;
 const MOST_ADVICE: usize = 3;
@@ -25,6 +27,41 @@ pub(super) struct Row {
     busy: f64,
     available: f64,
     threads: usize,
+    arrays: u64,
+    allocated: f64,
+    allocating: f64,
+    copies: u64,
+    launches: u64,
+    device: f64,
+}
+
+impl Row {
+    fn add(&mut self, node: &Node) {
+        self.own += node.own;
+        self.calls += node.calls;
+        self.cells += node.cells;
+        self.operations += node.operations;
+        self.bytes += node.bytes;
+        self.busy += node.busy;
+        self.available += node.available;
+        self.threads = self.threads.max(node.threads);
+        self.arrays += node.arrays;
+        self.allocated += node.allocated;
+        self.allocating += node.allocating;
+        self.copies += node.copies;
+        self.launches += node.launches;
+        self.device += node.device;
+    }
+
+    /// The time that it took here or on the device, which work at the same time.
+    fn longest(&self) -> f64 {
+        self.own.max(self.device)
+    }
+
+    /// The time that its threads waited for each other.
+    fn idle(&self) -> f64 {
+        (self.available - self.busy) / self.threads.max(1) as f64
+    }
 }
 
 /// The rows of a profile by the number of the first site that is there, longest first.
@@ -37,15 +74,7 @@ pub(super) fn rows(profile: &Profile, places: &[Place]) -> Vec<(usize, Row)> {
     };
     for node in profile.nodes.iter().skip(1) {
         let Some(number) = row_of(node.site) else { continue };
-        let row = rows.entry(number).or_default();
-        row.own += node.own;
-        row.calls += node.calls;
-        row.cells += node.cells;
-        row.operations += node.operations;
-        row.bytes += node.bytes;
-        row.busy += node.busy;
-        row.available += node.available;
-        row.threads = row.threads.max(node.threads);
+        rows.entry(number).or_default().add(node);
     }
     for (site, &calls) in profile.counts.iter().enumerate().filter(|(_, calls)| **calls > 0) {
         if let Some(number) = row_of(site) {
@@ -53,7 +82,7 @@ pub(super) fn rows(profile: &Profile, places: &[Place]) -> Vec<(usize, Row)> {
         }
     }
     let mut rows: Vec<(usize, Row)> = rows.into_iter().collect();
-    rows.sort_by(|a, b| b.1.own.total_cmp(&a.1.own).then(b.1.calls.cmp(&a.1.calls)));
+    rows.sort_by(|a, b| b.1.longest().total_cmp(&a.1.longest()).then(b.1.calls.cmp(&a.1.calls)));
     rows
 }
 
@@ -86,12 +115,23 @@ fn shares(row: &Row, place: &Place, peaks: &Peaks) -> (f64, f64) {
     (row.operations / row.own / peak, row.bytes / row.own / peaks.bytes)
 }
 
+/// Whether there is so little to compute and to move that rates say nothing, as in a loop around with-loops.
+fn does_little(row: &Row) -> bool {
+    row.operations.max(row.bytes) < LITTLE * row.own
+}
+
+/// What is said of a row without operations that is far from the peak of memory.
+const MOVES: &str = "only moves data";
+
 fn limit(row: &Row, place: &Place, peaks: &Peaks) -> &'static str {
     if row.own <= 0.0 || place.guessed {
         return "";
     }
     let (operations, memory) = shares(row, place, peaks);
     match operations.max(memory) {
+        _ if row.launches > 0 => "",
+        _ if does_little(row) => "",
+        most if most < LIMIT && row.operations <= 0.0 => MOVES,
         most if most < LIMIT => "neither peak is near",
         _ if operations >= memory => "compute-bound",
         _ => "memory-bound",
@@ -99,12 +139,12 @@ fn limit(row: &Row, place: &Place, peaks: &Peaks) -> &'static str {
 }
 
 fn speed(row: &Row, place: &Place, peaks: &Peaks) -> String {
-    if row.own <= 0.0 || place.guessed {
+    if row.own <= 0.0 || place.guessed || row.launches > 0 || does_little(row) {
         return String::new();
     }
     let (operations, memory) = shares(row, place, peaks);
     let (rate, unit, share) = match place.numbers {
-        _ if memory > operations && row.bytes > 0.0 => (row.bytes, "GB/s", memory),
+        _ if memory > operations && row.bytes > 0.0 || row.operations <= 0.0 => (row.bytes, "GB/s", memory),
         Numbers::Integers => (row.operations, "Gop/s", 0.0),
         _ => (row.operations, "GFLOP/s", operations),
     };
@@ -140,11 +180,18 @@ pub(super) fn render(profile: &Profile, places: &[Place], peaks: &Peaks) -> Stri
         let mut line = format!("{:4.0} %  {:>8}  {head}", 100.0 * row.own / all, time(row.own));
         if !place.guessed {
             let unit = if place.numbers == Numbers::Integers { "op" } else { "FLOP" };
-            let _ = write!(line, "  {:>10}{unit:<4}  {:>10}B", amount(row.operations), amount(row.bytes));
+            let operations = match row.operations {
+                n if n > 0.0 => format!("{:>10}{unit:<4}", amount(n)),
+                _ => format!("{:14}", ""),
+            };
+            let _ = write!(line, "  {operations}  {:>10}B", amount(row.bytes));
         }
         let _ = write!(line, "  {}", speed(row, place, peaks));
         if row.available > 0.0 {
             let _ = write!(line, "  {} threads, {:.0} % busy", row.threads, 100.0 * row.busy / row.available);
+        }
+        if row.launches > 0 {
+            let _ = write!(line, "  device: {} in {}", time(row.device), several(row.launches, "launch", "launches"));
         }
         let limit = limit(row, place, peaks);
         let _ = writeln!(out, "{}", format!("{line}  {limit}").trim_end());
@@ -155,18 +202,87 @@ pub(super) fn render(profile: &Profile, places: &[Place], peaks: &Peaks) -> Stri
     }
     let other = profile.nodes.get(ROOT).map_or(0.0, |root| root.own);
     let _ = writeln!(out, "{:4.0} %  {:>8}  outside of with-loops and loops", 100.0 * other / all, time(other));
-    let idle: f64 = rows.iter().map(|(_, row)| (row.available - row.busy) / row.threads.max(1) as f64).sum();
-    if idle > 0.0 {
-        let _ = writeln!(out, "{:4.0} %  {:>8}  of these: waiting for threads", 100.0 * idle / all, time(idle));
+    waiting(&mut out, profile, places, &rows);
+    if let Some(device) = profile.device.as_ref().filter(|device| !device.kernels.is_empty()) {
+        kernels(&mut out, device);
     }
-    for (site, row) in rows.iter().filter(|(_, row)| row.own / all >= WORTH_ADVICE).take(MOST_ADVICE) {
+    for (site, row) in rows.iter().filter(|(_, row)| row.longest() / all >= WORTH_ADVICE).take(MOST_ADVICE) {
         let place = &places[*site];
         let _ = writeln!(out, "Advice: {}: {} (--explain {})", place.function, advice(row, place, peaks), place.at());
     }
     out
 }
 
+/// `1 array`, `3 arrays`.
+fn several(n: u64, one: &str, more: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {more}") }
+}
+
+/// What went into waiting for threads and into getting memory; nothing if neither happened.
+fn waiting(out: &mut String, profile: &Profile, places: &[Place], rows: &[(usize, Row)]) {
+    let all = profile.seconds.max(1e-12);
+    let idle: f64 = rows.iter().map(|(_, row)| row.idle()).sum();
+    let mut sum = Row::default();
+    profile.nodes.iter().for_each(|node| sum.add(node));
+    if idle <= 0.0 && sum.arrays == 0 {
+        return;
+    }
+    let lost = idle.max(0.0) + sum.allocating;
+    let _ = write!(out, "{:4.0} %  {:>8}  of these: waiting for threads", 100.0 * lost / all, time(lost));
+    if sum.arrays > 0 {
+        let _ = write!(
+            out,
+            " {} and for memory {}: {}B in {}, {}",
+            time(idle.max(0.0)),
+            time(sum.allocating),
+            amount(sum.allocated),
+            several(sum.arrays, "array", "arrays"),
+            several(sum.copies, "copy", "copies"),
+        );
+        let most = rows.iter().filter(|(_, row)| row.arrays > 0).max_by(|a, b| a.1.allocated.total_cmp(&b.1.allocated));
+        if let Some((site, row)) = most.filter(|(_, row)| row.allocated > 0.0) {
+            let place = &places[*site];
+            let each = amount(row.allocated / row.calls.max(1) as f64);
+            let _ = write!(out, " (most in {} {}: {each}B a call)", place.function, place.at());
+        }
+    }
+    out.push('\n');
+}
+
+/// What the device did, a line for each kernel.
+fn kernels(out: &mut String, device: &DeviceWork) {
+    let launches: u64 = device.kernels.iter().map(|kernel| kernel.launches).sum();
+    let seconds: f64 = device.kernels.iter().map(|kernel| kernel.seconds).sum();
+    let _ = writeln!(
+        out,
+        "Device {}: {} in {}, {}B sent, {}B fetched",
+        device.name,
+        time(seconds),
+        several(launches, "launch", "launches"),
+        amount(device.sent as f64),
+        amount(device.fetched as f64)
+    );
+    let shown = &device.kernels[..device.kernels.len().min(MOST_ROWS)];
+    let width = shown.iter().map(|kernel| kernel.name.len()).max().unwrap_or(0);
+    for kernel in shown {
+        let share = 100.0 * kernel.seconds / seconds.max(1e-12);
+        let each = time(kernel.seconds / kernel.launches.max(1) as f64);
+        let calls = several(kernel.launches, "launch", "launches");
+        let _ = writeln!(out, "{share:4.0} %  {:>8}  {:<width$}  {calls}, {each} each", time(kernel.seconds), kernel.name);
+    }
+    if device.kernels.len() > MOST_ROWS {
+        let _ = writeln!(out, "                and {} more", device.kernels.len() - MOST_ROWS);
+    }
+}
+
 fn advice(row: &Row, place: &Place, peaks: &Peaks) -> String {
+    if row.launches > 0 {
+        return match row.device > row.own {
+            true => "the device works on it: fewer bytes and operations, or with-loops that fuse, would help",
+            false => "it waits for what the device was given before, or for transfers: keep arrays there",
+        }
+        .to_string();
+    }
     if row.available > 0.0 && row.busy < 0.75 * row.available {
         return "threads wait for each other: its parts are uneven or too short".to_string();
     }
@@ -179,6 +295,7 @@ fn advice(row: &Row, place: &Place, peaks: &Peaks) -> String {
     match limit(row, place, peaks) {
         "compute-bound" => "it computes near the peak: only fewer operations would help",
         "memory-bound" => "it waits for memory: smaller elements, or with-loops that fuse, would help",
+        MOVES => "it only moves data: let it fuse with what makes or uses the array, or see whether it runs in lanes and on threads",
         _ => "neither operations nor memory are near their peaks: see whether it runs in lanes and on threads",
     }
     .to_string()

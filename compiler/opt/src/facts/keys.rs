@@ -222,7 +222,7 @@ impl<'a> KeyWriter<'a> {
                 self.key.push(u64::from(func.as_u32()));
                 19
             }
-            Op::Native { symbol, effect: false, .. } => {
+            Op::Native { symbol, effect: false, .. } if !data.op.is_trace() => {
                 self.text(symbol);
                 20
             }

@@ -7,7 +7,7 @@
 //!
 //! Every check of the producer must be made exactly as before, once per index. That is so if one with-loop reads the producer's cells, each at its
 //! own index, wherever it is itself, over the same index set or over the whole array where the producer leaves defaults, and nobody else needs
-//! them. Then the producer goes, and nothing that can be seen from
+//! them. Lines of `Debug::trace` move in the same way. Then the producer goes, and nothing that can be seen from
 //! outside may stand between the two: a fault would come after it. Consumers with much work stay without checks, which can keep it from
 //! running in vectors.
 
@@ -22,11 +22,16 @@ const MOST_WORK: f64 = 4.0;
 
 /// Whether all that can be observed of a region are failing checks.
 pub fn only_checks(func: &Func, region: Region, cx: &Context) -> bool {
+    only_checks_and(func, region, cx, |_| false)
+}
+
+/// The same, but for operations that are allowed beside checks.
+fn only_checks_and(func: &Func, region: Region, cx: &Context, allowed: impl Fn(&Op) -> bool) -> bool {
     !any_inst(func, region, |inst| match &func.insts[inst].op {
         Op::Check { .. } => false,
         Op::With(with) => with.ordered,
         Op::Call { func: callee, .. } => cx.has_effects(*callee),
-        op => op.is_anchored(),
+        op => op.is_anchored() && !allowed(op),
     })
 }
 
@@ -42,7 +47,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     else {
         return None;
     };
-    if with.ordered || !only_checks(func, part.body, cx) {
+    if with.ordered || !only_checks_and(func, part.body, cx, Op::is_trace) {
         return None;
     }
     let mut body: Option<Region> = None;
@@ -76,8 +81,10 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     let insts = &func.regions[home].insts;
     let at = |inst: Inst| insts.iter().position(|i| *i == inst);
     let between = &insts[at(producer)? + 1..at(consumer)?];
-    let hidden =
-        |i: &Inst| matches!(func.insts[*i].op, Op::Check { .. }) || !has_effect(&|f| cx.has_effects(f), func, *i);
+    let hidden = |i: &Inst| {
+        let op = &func.insts[*i].op;
+        matches!(op, Op::Check { .. }) || op.is_trace() || !has_effect(&|f| cx.has_effects(f), func, *i)
+    };
     between.iter().all(hidden).then_some(consumer)
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Liveness {
     def: SecondaryMap<Value, Option<Inst>>,
     /// Number of operand and yield positions that name a value, in the whole function.
     uses: SecondaryMap<Value, u32>,
+    /// How many of these belong to traces.
+    traced: SecondaryMap<Value, u32>,
 }
 
 impl Liveness {
@@ -24,6 +26,7 @@ impl Liveness {
             free: SecondaryMap::new(),
             def: SecondaryMap::new(),
             uses: SecondaryMap::new(),
+            traced: SecondaryMap::new(),
         };
         facts.visit(func, func.body);
         facts
@@ -40,6 +43,7 @@ impl Liveness {
             op.for_each_operand(|v| used.push(v));
             for &v in &used {
                 self.uses[v] += 1;
+                self.traced[v] += u32::from(op.is_trace());
             }
             for nested in op.regions() {
                 self.visit(func, nested);
@@ -84,5 +88,10 @@ impl Liveness {
     /// How many operand and yield positions name `v`.
     pub(crate) fn uses(&self, v: Value) -> u32 {
         self.uses[v]
+    }
+
+    /// The same without traces, which must not decide what is computed.
+    pub(crate) fn untraced_uses(&self, v: Value) -> u32 {
+        self.uses[v] - self.traced[v]
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn math_op(symbol: &str) -> Option<UnOp> {
 impl Facts<'_> {
     /// The factors of a product that is added to an accumulator and used for nothing else, where the target fuses.
     pub fn fused_product(&self, op: BinOp, elem: Elem, cell: Value) -> Option<(Value, Value)> {
-        if !self.target.has_fma || op != BinOp::Add || !elem.is_float() || self.live.uses(cell) != 1 {
+        if !self.target.has_fma || op != BinOp::Add || !elem.is_float() || self.live.untraced_uses(cell) != 1 {
             return None;
         }
         match &self.func.insts[self.live.def(cell)?].op {

@@ -113,9 +113,9 @@ impl<'a> ModuleCx<'a> {
         let func = &self.wir.funcs[id];
         let params: Vec<Ty> = func.params().iter().map(|v| machine_type(func.ty(*v))).collect();
         let results: Vec<Ty> = func.results().iter().map(|v| machine_type(func.ty(*v))).collect();
-        let clean: String = func.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let suffix = if callers == Callers::Threads { "_threads" } else { "" };
-        let version = self.nest.declare(format!("sac_{clean}_{}{suffix}", id.index()), &params, &results);
+        let [sequential, threads] = symbols_of(id, func);
+        let name = if callers == Callers::Threads { threads } else { sequential };
+        let version = self.nest.declare(name, &params, &results);
         self.funcs.insert((id, callers), version);
         self.wanted.insert((callers, id));
         version
@@ -239,4 +239,11 @@ impl<'a> ModuleCx<'a> {
             self.remarks.push(remark);
         }
     }
+}
+
+/// The names in nest of the versions of a function: for sequential callers and for threads.
+pub fn symbols_of(id: wir::FuncId, func: &wir::Func) -> [String; 2] {
+    let clean: String = func.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let name = format!("sac_{clean}_{}", id.index());
+    [name.clone(), format!("{name}_threads")]
 }

@@ -151,6 +151,9 @@ impl Spec<'_> {
 
     fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {
         let fun = self.fun(id);
+        if let ([label, value], true) = (&args[..], external.symbol.starts_with(ravel_wir::TRACE)) {
+            return vec![self.trace(label, value)];
+        }
         self.check_format(&external.symbol, &args);
         let frame = Frame::new(id, families, fun.locals.len());
         let mut flat = Vec::with_capacity(args.len());

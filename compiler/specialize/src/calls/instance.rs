@@ -235,7 +235,7 @@ impl Spec<'_> {
         let outer = std::mem::replace(&mut self.em, em);
         let (here, conditional, speculative) = (self.here, self.conditional, self.speculative);
         // An instance is the same wherever it is called.
-        let in_bodies = std::mem::take(&mut self.in_bodies);
+        let (in_bodies, around) = (std::mem::take(&mut self.in_bodies), std::mem::take(&mut self.around));
         let repeats = std::mem::take(&mut self.repeats);
         let nested_cells = std::mem::replace(&mut self.nested_cells, 1);
         let outside = std::mem::replace(&mut self.outside, self.stack.len());
@@ -272,6 +272,7 @@ impl Spec<'_> {
         self.em.set_yields(body, yields);
         let built = std::mem::replace(&mut self.em, outer).func;
         (self.conditional, self.speculative, self.in_bodies) = (conditional, speculative, in_bodies);
+        self.around = around;
         self.outside = outside;
         self.built = around;
         self.repeats = repeats;

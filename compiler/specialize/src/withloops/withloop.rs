@@ -179,6 +179,13 @@ impl<'p> Spec<'p> {
     }
 
     pub fn cells(&mut self, frame: &Frame, part: &ir::Part, iv: Val, n: usize) -> Vec<Val> {
+        self.around.push(iv.clone());
+        let cells = self.cells_at(frame, part, iv, n);
+        self.around.pop();
+        cells
+    }
+
+    fn cells_at(&mut self, frame: &Frame, part: &ir::Part, iv: Val, n: usize) -> Vec<Val> {
         let mut inner = frame.fork();
         if let (Some(locals), Val::Tup(_, scalars)) = (&part.scalars, &iv) {
             for (local, s) in locals.iter().zip(scalars) {
