@@ -239,7 +239,7 @@ impl Spec<'_> {
         let repeats = std::mem::take(&mut self.repeats);
         let nested_cells = std::mem::replace(&mut self.nested_cells, 1);
         let outside = std::mem::replace(&mut self.outside, self.stack.len());
-        let around = self.built.replace(key.clone());
+        let building = self.built.replace(key.clone());
         let body = self.em.func.body;
         let mut defined = vec![false; n_syms as usize];
         let mut args = Vec::new();
@@ -274,7 +274,7 @@ impl Spec<'_> {
         (self.conditional, self.speculative, self.in_bodies) = (conditional, speculative, in_bodies);
         self.around = around;
         self.outside = outside;
-        self.built = around;
+        self.built = building;
         self.repeats = repeats;
         self.nested_cells = nested_cells;
         self.at(here);
