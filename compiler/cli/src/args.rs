@@ -321,6 +321,9 @@ pub struct Run {
     /// Print where the time went, by line, to standard error or to FILE: .json (a time line for Perfetto), .folded (flame graphs), .html or .txt
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with = "emit")]
     pub profile: Option<Option<PathBuf>>,
+    /// Fault where the first NaN is made
+    #[arg(long, conflicts_with = "unchecked")]
+    pub check_nan: bool,
     /// Print an intermediate form instead of running: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,

@@ -306,6 +306,7 @@ fn run_program(mut run: Run) -> i32 {
         return status;
     }
     choose_backend(&mut compilation.options, &run.code);
+    compilation.options.check_nan = run.check_nan;
     match warnings::levels(Levels::of_run(), &run.warnings) {
         Ok(levels) => compilation.options.lints = levels,
         Err(status) => return status,

@@ -59,6 +59,8 @@ pub struct Options {
     pub at_prompt: bool,
     /// Mark with-loops and loops for a profile.
     pub profile: bool,
+    /// The program faults where the first NaN is made.
+    pub check_nan: bool,
     /// Which warnings there are.
     pub lints: Levels,
     /// The file is a library for C.
@@ -84,6 +86,7 @@ impl Default for Options {
             widen_counts: false,
             at_prompt: false,
             profile: false,
+            check_nan: false,
             lints: Levels::default(),
             library: false,
         }
@@ -359,6 +362,7 @@ impl Compilation {
                 map,
                 is_library: &library,
                 check_patterns: this.options.check_patterns,
+                keep_nan: this.options.check_nan,
                 candidates: this.options.candidates,
                 condition_remark: &remark,
                 facts: this.facts.is_some(),
@@ -405,7 +409,10 @@ impl Compilation {
         self.suggest_modules(path, &[Entry::Main]);
         self.options.workspace.free_if_alone();
         self.finish_reports();
-        let module = specialized?.module;
+        let mut module = specialized?.module;
+        if self.options.check_nan {
+            ravel_opt::check_nan(&mut module, Code::NanMade.text());
+        }
         // A warning that is denied is found here.
         if self.has_errors() { Err(Failure::Source) } else { Ok(module) }
     }

@@ -72,6 +72,8 @@ pub struct Options<'a> {
     pub is_library: &'a dyn Fn(FileId) -> bool,
     /// Check type patterns and conditions (on unless `--no-check`).
     pub check_patterns: bool,
+    /// Leave arithmetic on constants to the run where it makes NaN.
+    pub keep_nan: bool,
     /// Name all definitions that were tried for a call that fits none.
     pub candidates: bool,
     /// What a fault adds where a condition of a function fails, by the function's file and name.
