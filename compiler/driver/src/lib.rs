@@ -32,6 +32,7 @@ pub mod run;
 mod suggest;
 pub mod testing;
 mod texts;
+pub mod trace;
 mod tuned;
 pub mod workspace;
 

@@ -61,6 +61,8 @@ pub struct Options {
     pub profile: bool,
     /// The program faults where the first NaN is made.
     pub check_nan: bool,
+    /// What the interpreter prints of what it does.
+    pub trace: crate::trace::Trace,
     /// Which warnings there are.
     pub lints: Levels,
     /// The file is a library for C.
@@ -87,6 +89,7 @@ impl Default for Options {
             at_prompt: false,
             profile: false,
             check_nan: false,
+            trace: crate::trace::Trace::default(),
             lints: Levels::default(),
             library: false,
         }
