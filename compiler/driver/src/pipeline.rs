@@ -150,6 +150,8 @@ pub struct Compilation {
     pub facts: Option<Gathered>,
     /// What a profile can name, by number.
     pub sites: Arc<ravel_schedule::Sites>,
+    /// What functions take and give, for a trace.
+    pub signatures: crate::trace::Signatures,
 }
 
 impl Compilation {
@@ -167,6 +169,7 @@ impl Compilation {
             foreign: Foreign::default(),
             facts: None,
             sites: Arc::default(),
+            signatures: crate::trace::Signatures::default(),
         }
     }
 
@@ -366,6 +369,7 @@ impl Compilation {
                 is_library: &library,
                 check_patterns: this.options.check_patterns,
                 keep_nan: this.options.check_nan,
+                signatures: this.options.trace.calls,
                 candidates: this.options.candidates,
                 condition_remark: &remark,
                 facts: this.facts.is_some(),
@@ -412,7 +416,9 @@ impl Compilation {
         self.suggest_modules(path, &[Entry::Main]);
         self.options.workspace.free_if_alone();
         self.finish_reports();
-        let mut module = specialized?.module;
+        let specialized = specialized?;
+        self.signatures = specialized.signatures;
+        let mut module = specialized.module;
         if self.options.check_nan {
             ravel_opt::check_nan(&mut module, Code::NanMade.text());
         }

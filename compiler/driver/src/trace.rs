@@ -15,7 +15,10 @@
 use crate::pipeline::Compilation;
 use ravel_interp::{Bounds, Event, Observer, Val};
 use ravel_source::{SourceMap, Span};
+use ravel_specialize::Exported;
+use ravel_specialize::value::{Kind, ScKind};
 use ravel_types::{Basic, Elem, Scalar};
+use ravel_wir::FuncId;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::io::Write;
@@ -27,6 +30,9 @@ pub struct Trace {
     pub allocations: bool,
     pub with_loops: bool,
 }
+
+/// What functions take and give: constants are not passed when the program runs.
+pub type Signatures = ravel_types::HashMap<FuncId, Exported>;
 
 /// Lines of a trace.
 const MOST_LINES: u64 = 5000;
@@ -53,6 +59,8 @@ enum Sort {
 
 /// A call or with-loop at work.
 struct Level {
+    /// The function, of a call.
+    func: Option<FuncId>,
     is_shown: bool,
     /// Of each place inside, how often it came; the name of what is called there.
     seen: HashMap<(Sort, Span), (u64, String)>,
@@ -72,6 +80,7 @@ struct Counts {
 pub struct Tracer<'a> {
     trace: Trace,
     map: &'a SourceMap,
+    signatures: &'a Signatures,
     levels: Vec<Level>,
     /// A line that waits for its end: `f(1)` or `with`, and its place.
     open: Option<(String, Span)>,
@@ -82,10 +91,11 @@ impl Compilation {
     pub(crate) fn tracer(&self) -> Option<Tracer<'_>> {
         let trace = self.options.trace;
         let is_wanted = trace.calls || trace.allocations || trace.with_loops;
-        let root = Level { is_shown: true, seen: HashMap::new() };
+        let root = Level { func: None, is_shown: true, seen: HashMap::new() };
         is_wanted.then(|| Tracer {
             trace,
             map: &self.map,
+            signatures: &self.signatures,
             levels: vec![root],
             open: None,
             counts: Counts::default(),
@@ -96,14 +106,15 @@ impl Compilation {
 impl Observer for Tracer<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) {
         match event {
-            Event::Call { name, arguments } => {
+            Event::Call { func, name, arguments } => {
                 match self.counts.calls.get_mut(name) {
                     Some(count) => *count += 1,
                     None => drop(self.counts.calls.insert(name.to_string(), 1)),
                 }
                 if self.trace.calls {
-                    let text = || format!("{name}({})", list(arguments));
-                    self.begin(Sort::Call, span, name, text);
+                    let params = self.signatures.get(&func).map(|signature| &signature.params[..]);
+                    let text = || format!("{name}({})", list(params, arguments));
+                    self.begin(Sort::Call, span, (name, Some(func)), text);
                 }
             }
             Event::Return { results } => {
@@ -114,7 +125,7 @@ impl Observer for Tracer<'_> {
             Event::With => {
                 self.counts.with_loops += 1;
                 if self.trace.with_loops {
-                    self.begin(Sort::With, span, "", || "with".to_string());
+                    self.begin(Sort::With, span, ("", None), || "with".to_string());
                 }
             }
             Event::Partition(bounds) => {
@@ -158,13 +169,13 @@ impl Tracer<'_> {
         !self.counts.is_cut
     }
 
-    fn begin(&mut self, sort: Sort, span: Span, name: &str, text: impl FnOnce() -> String) {
+    fn begin(&mut self, sort: Sort, span: Span, (name, func): (&str, Option<FuncId>), text: impl FnOnce() -> String) {
         let is_shown = self.is_shown(sort, span, name);
         if is_shown {
             self.settle();
             self.open = Some((text(), span));
         }
-        self.levels.push(Level { is_shown, seen: HashMap::new() });
+        self.levels.push(Level { func, is_shown, seen: HashMap::new() });
     }
 
     /// Ends the call or with-loop at work, on its line if nothing stands between.
@@ -173,15 +184,17 @@ impl Tracer<'_> {
         if !level.is_shown {
             return;
         }
+        let kinds = level.func.and_then(|func| self.signatures.get(&func)).map(|signature| &signature.results[..]);
+        let shown = list(kinds, results);
         if let Some((text, span)) = self.open.take() {
-            let results = if results.is_empty() { String::new() } else { format!("{sign}{}", list(results)) };
             // The level is closed already.
+            let results = if shown.is_empty() { String::new() } else { format!("{sign}{shown}") };
             self.line(&format!("{text}{results}"), span);
             return;
         }
         self.rest(level);
-        if !results.is_empty() {
-            self.line(&format!("{}{}", sign.trim_start(), list(results)), Span::NONE);
+        if !shown.is_empty() {
+            self.line(&format!("{}{shown}", sign.trim_start()), Span::NONE);
         }
     }
 
@@ -288,15 +301,49 @@ fn in_sac(elem: Elem) -> &'static str {
     Basic::ALL.iter().find(|basic| basic.elem() == elem).map_or("object", |basic| basic.name())
 }
 
-/// Values: scalars themselves, arrays with their shapes.
-fn list(values: &[Val]) -> String {
-    let shown = values.iter().map(|value| match value {
-        Val::Scalar(Scalar::Char(c)) => format!("{:?}", char::from(*c)),
-        Val::Scalar(scalar) => scalar.to_string(),
+/// Values of these kinds: scalars themselves, arrays with their shapes.
+fn list(kinds: Option<&[Kind]>, values: &[Val]) -> String {
+    let mut values = values.iter();
+    let shown: Vec<String> = match kinds {
+        Some(kinds) => kinds.iter().map(|kind| of_kind(kind, &mut values)).collect(),
+        None => values.map(of_value).collect(),
+    };
+    shown.join(", ")
+}
+
+/// A value that was taken apart, or was known to the compiler.
+fn of_kind(kind: &Kind, values: &mut std::slice::Iter<'_, Val>) -> String {
+    let mut next = || values.next().map_or("?".to_string(), of_value);
+    let mut scalar = |kind: &ScKind| match kind {
+        ScKind::Const(constant) => of_scalar(*constant),
+        _ => next(),
+    };
+    match kind {
+        Kind::Sc(_, kind) => scalar(kind),
+        Kind::Tup(_, kinds) => format!("[{}]", kinds.iter().map(scalar).collect::<Vec<_>>().join(", ")),
+        Kind::Arr(..) | Kind::Handle(_) => next(),
+        Kind::Wrapped(_, kind) => of_kind(kind, values),
+        Kind::Struct(_, kinds) => {
+            let members: Vec<String> = kinds.iter().map(|kind| of_kind(kind, values)).collect();
+            format!("{{{}}}", members.join(", "))
+        }
+        Kind::Bottom => "?".to_string(),
+    }
+}
+
+fn of_value(value: &Val) -> String {
+    match value {
+        Val::Scalar(scalar) => of_scalar(*scalar),
         Val::Handle(_) => "object".to_string(),
         Val::Array(array) => of_shape(array.elem, &array.shape),
-    });
-    shown.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn of_scalar(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Char(c) => format!("{:?}", char::from(c)),
+        other => other.to_string(),
+    }
 }
 
 /// `[0,0] <= iv < [3,4] step [2,2]`.

@@ -19,6 +19,7 @@ fn elaborated(body: &str) -> u64 {
         is_library: &library,
         check_patterns: true,
         keep_nan: false,
+        signatures: false,
         candidates: false,
         condition_remark: &|_, _| None,
         facts: false,

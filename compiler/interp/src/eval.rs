@@ -53,13 +53,13 @@ impl<'m> Machine<'m> {
 
     /// The outermost call.
     pub fn call_entry(&mut self, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
-        self.observed_call(func, args, self.module.funcs[func].span).map_err(|e| *e)
+        self.call(func, args).map_err(|e| *e)
     }
 
     fn observed_call(&mut self, id: FuncId, arguments: Vec<Val>, span: Span) -> Run<Vec<Val>> {
         if let Some(observer) = &mut self.observer {
             let name = &self.module.funcs[id].name;
-            observer.event(Event::Call { name, arguments: &arguments }, span);
+            observer.event(Event::Call { func: id, name, arguments: &arguments }, span);
         }
         let results = self.call(id, arguments)?;
         if let Some(observer) = &mut self.observer {

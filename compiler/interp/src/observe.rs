@@ -3,6 +3,7 @@
 use crate::array::Val;
 use ravel_source::Span;
 use ravel_types::Elem;
+use ravel_wir::FuncId;
 
 /// The index set of a partition, as numbers.
 pub struct Bounds<'a> {
@@ -15,7 +16,7 @@ pub struct Bounds<'a> {
 /// Something that happens. What begins ends in reverse order, unless the run ends early.
 pub enum Event<'a> {
     /// A function is called.
-    Call { name: &'a str, arguments: &'a [Val] },
+    Call { func: FuncId, name: &'a str, arguments: &'a [Val] },
     /// The call that is at work ends.
     Return { results: &'a [Val] },
     /// A with-loop begins.

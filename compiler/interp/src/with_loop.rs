@@ -1,7 +1,7 @@
 //! With-loops, index by index in row-major order.
 
-use crate::array::{Arr, Val};
 use crate::Event;
+use crate::array::{Arr, Val};
 use crate::eval::{Frame, Machine, Run, int_val, int_vector, position};
 use ravel_runtime::buffer::count_of;
 use ravel_runtime::fault::{self, Fault};

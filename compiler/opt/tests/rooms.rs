@@ -7,7 +7,19 @@ use std::path::{Path, PathBuf};
 
 /// The rooms in order; files of the root that all of them use come first.
 const ROOMS: [&str; 14] = [
-    "pass", "edit", "facts", "instrument", "scalar", "fusion", "nests", "small", "loops", "motion", "reuse", "device", "pipeline",
+    "pass",
+    "edit",
+    "facts",
+    "instrument",
+    "scalar",
+    "fusion",
+    "nests",
+    "small",
+    "loops",
+    "motion",
+    "reuse",
+    "device",
+    "pipeline",
     "lib",
 ];
 

@@ -44,6 +44,8 @@ mod wraps;
 use ravel_core::ir::{FunId, Program};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
+use ravel_types::HashMap;
+use ravel_wir::FuncId;
 use value::Kind;
 
 pub use calls::fits;
@@ -78,6 +80,8 @@ pub struct Options<'a> {
     pub candidates: bool,
     /// What a fault adds where a condition of a function fails, by the function's file and name.
     pub condition_remark: &'a dyn Fn(FileId, &str) -> Option<String>,
+    /// Whether to note what instances take and give.
+    pub signatures: bool,
     /// Whether to note what the user's expressions and variables turn out to be.
     pub facts: bool,
 }
@@ -98,9 +102,11 @@ pub struct Specialized {
     pub fold_loops: Vec<(Span, Carried)>,
     /// What was noted for all entries; with the last one, if it was asked for.
     pub facts: Option<Facts>,
+    /// What instances take and give; every kind but constants is one WIR value or several.
+    pub signatures: HashMap<FuncId, Exported>,
 }
 
-/// A function for C code: every parameter and result is one WIR value.
+/// What a function takes and gives. For C code every parameter and result is one WIR value.
 #[derive(Clone, Debug)]
 pub struct Exported {
     pub params: Vec<Kind>,

@@ -180,8 +180,8 @@ impl Checker<'_> {
         match op {
             Sin | Cos | Tan => !self.is_finite(a),
             Sqrt | Log | Log1p | Log2 | Log10 | Asin | Acos | Acosh | Atanh => true,
-            Neg | Not | Abs | Reciproc | Cbrt | Exp | Expm1 | Atan | Sinh | Cosh | Tanh | Asinh | Floor | Ceil | Rint
-            | Trunc | IsNan | IsInf | Finite => false,
+            Neg | Not | Abs | Reciproc | Cbrt | Exp | Expm1 | Atan | Sinh | Cosh | Tanh | Asinh | Floor | Ceil
+            | Rint | Trunc | IsNan | IsInf | Finite => false,
         }
     }
 
@@ -230,7 +230,8 @@ impl Checker<'_> {
                 holds = push_op(self.func, out, Op::Bin(BinOp::Or, holds, was), bool_ty(), span);
             }
         }
-        let fault = Fault::Message { text: format!("[{}] {text} is NaN", self.code).into(), operands: operands.to_vec() };
+        let fault =
+            Fault::Message { text: format!("[{}] {text} is NaN", self.code).into(), operands: operands.to_vec() };
         push_check(self.func, out, holds, fault, span);
     }
 
@@ -262,7 +263,11 @@ impl Checker<'_> {
             if let Some(any) = any {
                 holds = push_op(self.func, out, Op::Bin(BinOp::Or, holds, any), bool_ty(), span);
             }
-            let text = format!("[{}] a fold by `{}` gives NaN, of numbers of which none is", self.code, if op == BinOp::Add { "+" } else { "*" });
+            let text = format!(
+                "[{}] a fold by `{}` gives NaN, of numbers of which none is",
+                self.code,
+                if op == BinOp::Add { "+" } else { "*" }
+            );
             push_check(self.func, out, holds, Fault::Message { text: text.into(), operands: Vec::new() }, span);
             let known = if any.is_some() || !operands.is_empty() { Known::Nothing } else { Known::Number };
             self.learn(result, known);
@@ -359,8 +364,7 @@ mod tests {
                 let Ok(Scalar::F64(y)) = eval_un(op, Scalar::F64(x)) else { continue };
                 for constant in [None, Some(x)] {
                     let makes = judged(|checker, a, _| checker.un_makes(op, a), [constant, None]);
-                    let is_finite =
-                        judged(|checker, a, _| checker.un_result(op, a) == Known::Finite, [constant, None]);
+                    let is_finite = judged(|checker, a, _| checker.un_result(op, a) == Known::Finite, [constant, None]);
                     if y.is_nan() && !makes || y.is_infinite() && is_finite {
                         wrong.push(format!("{op}({x})"));
                     }
