@@ -120,7 +120,12 @@ impl Program {
     /// The codes that are reported, and all that was written of them.
     fn reports(&self, way: Way) -> Result<(BTreeSet<String>, String), Failed> {
         let run = self.try_out(way)?;
-        let found = run.stderr.lines().filter_map(|line| code(line.strip_prefix('[')?)).collect();
+        // What only a run can know is said by a fault.
+        let named = |line| match way {
+            Way::Run => str::strip_prefix(line, '[').or_else(|| Some(line.split_once(": fault [")?.1)),
+            _ => line.strip_prefix('['),
+        };
+        let found = run.stderr.lines().filter_map(|line| code(named(line)?)).collect();
         let is_silent = run.status == 0 && run.stderr.is_empty();
         Ok((found, if is_silent { String::new() } else { run.describe() }))
     }
@@ -163,6 +168,8 @@ fn check_page(page: &Path, title: &str) -> Result<(), Failed> {
     let is_program = program.files[&program.root].contains("int main()");
     let ways: &[Way] = match program.way {
         Way::Prompt => &[Way::Prompt],
+        // `check` has not all options of `run`.
+        Way::Run if !program.options.is_empty() => &[Way::Run],
         _ if is_program => &[Way::Check, Way::Run],
         _ => &[Way::Check],
     };

@@ -324,6 +324,12 @@ pub struct Run {
     /// Write /tmp/perf-PID.map, so that `perf report` names SaC functions
     #[arg(long, conflicts_with = "emit")]
     pub perf_map: bool,
+    /// Fault where the first NaN is made
+    #[arg(long, conflicts_with = "unchecked")]
+    pub check_nan: bool,
+    /// Run in the interpreter, and print what it does to standard error: calls, allocs, withs (with-loops)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with_all = ["emit", "profile"])]
+    pub trace: Vec<crate::trace::Of>,
     /// Print an intermediate form instead of running: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,

@@ -30,6 +30,7 @@ mod rewrite;
 mod session;
 mod table;
 mod test;
+mod trace;
 mod tune;
 mod warnings;
 mod watch;
@@ -306,6 +307,8 @@ fn run_program(mut run: Run) -> i32 {
         return status;
     }
     choose_backend(&mut compilation.options, &run.code);
+    compilation.options.check_nan = run.check_nan;
+    trace::prepare(&mut compilation.options, &run);
     match warnings::levels(Levels::of_run(), &run.warnings) {
         Ok(levels) => compilation.options.lints = levels,
         Err(status) => return status,

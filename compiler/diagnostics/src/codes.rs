@@ -125,6 +125,7 @@ codes! {
     E0334 NegativeExtent "an extent is negative"
     E0335 ReshapeCount "reshape changes the number of elements"
     E0336 SliceTooLong "more elements are taken or dropped than there are"
+    E0337 NanMade "an operation makes NaN"
     E0340 EndlessSpecialization "a recursion never meets the same shapes again"
     E0341 ForeignArgument "a value cannot be passed to a foreign function"
     E0345 ForeignSignature "a C function cannot be called by its declaration"

@@ -34,6 +34,7 @@ pub mod run;
 mod suggest;
 pub mod testing;
 mod texts;
+pub mod trace;
 mod tuned;
 pub mod workspace;
 

@@ -62,6 +62,10 @@ pub struct Options {
     pub profile: bool,
     /// Tell `perf` where compiled functions lie.
     pub perf_map: bool,
+    /// The program faults where the first NaN is made.
+    pub check_nan: bool,
+    /// What the interpreter prints of what it does.
+    pub trace: crate::trace::Trace,
     /// Which warnings there are.
     pub lints: Levels,
     /// The file is a library for C.
@@ -88,6 +92,8 @@ impl Default for Options {
             at_prompt: false,
             profile: false,
             perf_map: false,
+            check_nan: false,
+            trace: crate::trace::Trace::default(),
             lints: Levels::default(),
             library: false,
         }
@@ -152,6 +158,8 @@ pub struct Compilation {
     pub sites: Arc<ravel_schedule::Sites>,
     /// What `perf` shows for functions.
     pub(crate) symbols: Symbols,
+    /// What functions take and give, for a trace.
+    pub signatures: crate::trace::Signatures,
 }
 
 impl Compilation {
@@ -171,6 +179,7 @@ impl Compilation {
             facts: None,
             sites: Arc::default(),
             symbols: Symbols::default(),
+            signatures: crate::trace::Signatures::default(),
         }
     }
 
@@ -369,6 +378,8 @@ impl Compilation {
                 map,
                 is_library: &library,
                 check_patterns: this.options.check_patterns,
+                keep_nan: this.options.check_nan,
+                signatures: this.options.trace.calls,
                 candidates: this.options.candidates,
                 condition_remark: &remark,
                 facts: this.facts.is_some(),
@@ -418,7 +429,12 @@ impl Compilation {
         self.suggest_modules(path, &[Entry::Main]);
         self.options.workspace.free_if_alone();
         self.finish_reports();
-        let module = specialized?.module;
+        let specialized = specialized?;
+        self.signatures = specialized.signatures;
+        let mut module = specialized.module;
+        if self.options.check_nan {
+            ravel_opt::check_nan(&mut module, Code::NanMade.text());
+        }
         // A warning that is denied is found here.
         if self.has_errors() { Err(Failure::Source) } else { Ok(module) }
     }

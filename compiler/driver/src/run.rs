@@ -68,7 +68,10 @@ impl Compilation {
 
     fn interpret(&self, module: &Arc<Module>) -> Result<i32, Failure> {
         let places = |span, function: &str| self.functions.place(&self.map, span, function);
-        let outcome = ravel_interp::run_with_places(module, ravel_runtime::natives::table::find, &places);
+        let mut tracer = self.tracer();
+        let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn ravel_interp::Observer);
+        let outcome = ravel_interp::run_with_places(module, ravel_runtime::natives::table::find, &places, observer);
+        drop(tracer);
         let written = ravel_runtime::stream::finish();
         if let (Ok(_), Err(fault)) = (&outcome, written) {
             ravel_runtime::fault::raise(fault);

@@ -18,6 +18,8 @@ fn elaborated(body: &str) -> u64 {
         map: &compilation.map,
         is_library: &library,
         check_patterns: true,
+        keep_nan: false,
+        signatures: false,
         candidates: false,
         condition_remark: &|_, _| None,
         facts: false,

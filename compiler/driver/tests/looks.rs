@@ -22,6 +22,8 @@ fn looks(compilation: &Compilation, program: &Program) -> [Vec<Specialized>; 2] 
         map: &compilation.map,
         is_library: &library,
         check_patterns: true,
+        keep_nan: false,
+        signatures: false,
         candidates: false,
         condition_remark: &|_, _| None,
         facts: false,

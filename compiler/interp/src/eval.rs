@@ -3,7 +3,7 @@
 use crate::array::{Arr, Data, Val};
 use crate::dynamic;
 use crate::last_use::{LastUses, last_uses};
-use crate::{FaultReport, Natives, Places, RunError};
+use crate::{Event, FaultReport, Natives, Observer, Places, RunError};
 use ravel_runtime::buffer::{MAX_RANK, count_of};
 use ravel_runtime::fault::{self, Fault as RunFault};
 use ravel_source::Span;
@@ -26,6 +26,7 @@ pub struct Machine<'m> {
     pub module: &'m Module,
     pub natives: Natives,
     places: Places<'m>,
+    pub(crate) observer: Option<&'m mut dyn Observer>,
     globals: Vec<Val>,
     last_uses: Vec<Option<Rc<LastUses>>>,
     stack_base: usize,
@@ -39,15 +40,40 @@ pub struct Frame<'m> {
 }
 
 impl<'m> Machine<'m> {
-    pub fn new(module: &'m Module, natives: Natives, places: Places<'m>) -> Machine<'m> {
+    pub fn new(
+        module: &'m Module,
+        natives: Natives,
+        places: Places<'m>,
+        observer: Option<&'m mut dyn Observer>,
+    ) -> Machine<'m> {
         let globals = module.globals.values().map(|g| null_of(&g.ty)).collect();
         let last_uses = vec![None; module.funcs.len()];
-        Machine { module, natives, places, globals, last_uses, stack_base: stack_address() }
+        Machine { module, natives, places, observer, globals, last_uses, stack_base: stack_address() }
     }
 
     /// The outermost call.
     pub fn call_entry(&mut self, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
         self.call(func, args).map_err(|e| *e)
+    }
+
+    fn observed_call(&mut self, id: FuncId, arguments: Vec<Val>, span: Span) -> Run<Vec<Val>> {
+        if let Some(observer) = &mut self.observer {
+            let name = &self.module.funcs[id].name;
+            observer.event(Event::Call { func: id, name, arguments: &arguments }, span);
+        }
+        let results = self.call(id, arguments)?;
+        if let Some(observer) = &mut self.observer {
+            observer.event(Event::Return { results: &results }, span);
+        }
+        Ok(results)
+    }
+
+    /// Tells of the array that an instruction made.
+    fn allocated(&mut self, value: &Val, span: Span) {
+        if let (Some(observer), Val::Array(array)) = (&mut self.observer, value) {
+            let bytes = array.count() * array.elem.bytes();
+            observer.event(Event::Allocation { elem: array.elem, shape: &array.shape, bytes }, span);
+        }
     }
 
     fn call(&mut self, id: FuncId, args: Vec<Val>) -> Run<Vec<Val>> {
@@ -104,7 +130,7 @@ impl<'m> Machine<'m> {
             Op::With(with) => self.with_loop(frame, inst, with)?,
             Op::Call { func: callee, args } => {
                 let args = frame.read_all(inst, args)?;
-                self.call(*callee, args)?
+                self.observed_call(*callee, args, data.span)?
             }
             Op::Native { symbol, args, fixed, .. } => {
                 let args = frame.read_all(inst, args)?;
@@ -135,7 +161,11 @@ impl<'m> Machine<'m> {
             }
             op => {
                 let Some(&result) = data.results.first() else { return Err(frame.internal(data.span, "no result")) };
+                let shared = self.observer.is_some() && frame.copies(inst, op);
                 let val = frame.simple(inst, op, func.ty(result))?;
+                if shared {
+                    self.allocated(&val, data.span);
+                }
                 return frame.define(result, val, data.span);
             }
         };
@@ -143,6 +173,9 @@ impl<'m> Machine<'m> {
             return Err(frame.internal(data.span, "wrong number of results"));
         }
         for (value, val) in data.results.iter().zip(results) {
+            if self.observer.is_some() && matches!(data.op, Op::With(_) | Op::Native { .. }) {
+                self.allocated(&val, data.span);
+            }
             frame.define(*value, val, data.span)?;
         }
         Ok(())
@@ -152,6 +185,21 @@ impl<'m> Machine<'m> {
 impl<'m> Frame<'m> {
     pub fn fault(&self, span: Span, fault: RunFault) -> Box<RunError> {
         Box::new(RunError::Fault(FaultReport { span, function: self.func.name.clone(), fault }))
+    }
+
+    /// Whether an instruction makes a new array, and not another view of one that is there.
+    fn copies(&self, inst: Inst, op: &Op) -> bool {
+        match op {
+            Op::ConstArray(_) | Op::Sel { .. } | Op::SelDyn { .. } | Op::Array(_) | Op::ShapeVec(_) => true,
+            Op::Reshape { .. } | Op::ReshapeDyn { .. } => true,
+            // What nobody else holds is written in place.
+            Op::Update { array, .. } | Op::UpdateDyn { array, .. } => {
+                let is_last = self.uses.at_inst[inst].contains(array);
+                let is_held = |val: &Arc<Arr>| Arc::strong_count(val) > 1 || !is_last;
+                matches!(&self.values[index(*array)], Some(Val::Array(val)) if is_held(val))
+            }
+            _ => false,
+        }
     }
 
     pub fn internal(&self, span: Span, problem: impl Into<String>) -> Box<RunError> {

@@ -11,10 +11,12 @@ mod dynamic;
 mod eval;
 mod last_use;
 mod natives;
+mod observe;
 mod with_loop;
 
 pub use array::{Arr, Data, Val};
 pub use natives::tag;
+pub use observe::{Bounds, Event, Observer};
 
 use ravel_runtime::fault::{Fault, Report};
 use ravel_runtime::natives::Native;
@@ -68,16 +70,21 @@ impl FaultReport {
 /// # Errors
 /// See [`RunError`]; `exit` is among the faults.
 pub fn run(module: &Arc<Module>, natives: Natives) -> Result<Vec<Val>, RunError> {
-    run_with_places(module, natives, &no_place)
+    run_with_places(module, natives, &no_place, None)
 }
 
-/// [`run`], with texts for the places of calls of C functions.
+/// [`run`], with texts for the places of calls of C functions, and with somebody who watches.
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run_with_places(module: &Arc<Module>, natives: Natives, places: Places<'_>) -> Result<Vec<Val>, RunError> {
+pub fn run_with_places(
+    module: &Arc<Module>,
+    natives: Natives,
+    places: Places<'_>,
+    observer: Option<&mut dyn Observer>,
+) -> Result<Vec<Val>, RunError> {
     match module.entry {
-        Some(entry) => on_large_stack(module, natives, places, entry, Vec::new()),
+        Some(entry) => on_large_stack(module, natives, places, observer, entry, Vec::new()),
         None => Ok(Vec::new()),
     }
 }
@@ -91,18 +98,23 @@ fn no_place(_: Span, function: &str) -> String {
 /// # Errors
 /// See [`RunError`].
 pub fn run_func(module: &Arc<Module>, natives: Natives, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
-    on_large_stack(module, natives, &no_place, func, args)
+    on_large_stack(module, natives, &no_place, None, func, args)
 }
 
 fn on_large_stack(
     module: &Arc<Module>,
     natives: Natives,
     places: Places<'_>,
+    observer: Option<&mut dyn Observer>,
     func: FuncId,
     args: Vec<Val>,
 ) -> Result<Vec<Val>, RunError> {
     let module = module.clone();
-    let work = move || eval::Machine::new(&module, natives, places).call_entry(func, args);
+    let work = move || {
+        // For as long as the machine.
+        let observer = observer.map(|observer| observer as &mut dyn Observer);
+        eval::Machine::new(&module, natives, places, observer).call_entry(func, args)
+    };
     let outcome = std::thread::scope(|scope| {
         stack::spawn_scoped(scope, "ravel-interp", stack::MAIN_STACK, work).map(std::thread::ScopedJoinHandle::join)
     });

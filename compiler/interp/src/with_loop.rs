@@ -1,5 +1,6 @@
 //! With-loops, index by index in row-major order.
 
+use crate::Event;
 use crate::array::{Arr, Val};
 use crate::eval::{Frame, Machine, Run, int_val, int_vector, position};
 use ravel_runtime::buffer::count_of;
@@ -37,12 +38,19 @@ impl<'m> Machine<'m> {
         let func = frame.func;
         let data = &func.insts[inst];
         let span = data.span;
+        if let Some(observer) = &mut self.observer {
+            observer.event(Event::With, span);
+        }
         let mut building = Vec::new();
         for (op, result) in with.ops.iter().zip(&data.results) {
             building.push(start(frame, op, func.ty(*result), span)?);
         }
         for part in &with.parts {
             let bounds = bounds_of(frame, &part.generator, span)?;
+            if let Some(observer) = &mut self.observer {
+                let Bounds { lower, upper, step, width, .. } = &bounds;
+                observer.event(Event::Partition(crate::Bounds { lower, upper, step, width }), span);
+            }
             let mut index = bounds.lower.clone();
             if bounds.lower.iter().zip(&bounds.upper).any(|(l, u)| l >= u) {
                 continue;
@@ -67,7 +75,11 @@ impl<'m> Machine<'m> {
                 }
             }
         }
-        building.into_iter().map(|b| finish(frame, b, span)).collect()
+        let results: Vec<Val> = building.into_iter().map(|b| finish(frame, b, span)).collect::<Run<_>>()?;
+        if let Some(observer) = &mut self.observer {
+            observer.event(Event::WithEnd { results: &results }, span);
+        }
+        Ok(results)
     }
 
     fn combine(&mut self, frame: &mut Frame<'m>, op: &WithOp, acc: Val, cell: Val, span: Span) -> Run<Val> {

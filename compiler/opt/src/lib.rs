@@ -8,6 +8,7 @@ mod device;
 mod edit;
 mod facts;
 mod fusion;
+mod instrument;
 mod loops;
 mod motion;
 mod nests;
@@ -18,6 +19,7 @@ mod scalar;
 mod small;
 
 pub use facts::stats::{Stats, stats};
+pub use instrument::check_nan;
 pub use loops::verdict::{InOrder, Reason, loops_in_order};
 pub use pass::{Context, Outcome, Pass, Remark, Run};
 pub use pipeline::{

@@ -6,8 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms in order; files of the root that all of them use come first.
-const ROOMS: [&str; 13] = [
-    "pass", "edit", "facts", "scalar", "fusion", "nests", "small", "loops", "motion", "reuse", "device", "pipeline",
+const ROOMS: [&str; 14] = [
+    "pass",
+    "edit",
+    "facts",
+    "instrument",
+    "scalar",
+    "fusion",
+    "nests",
+    "small",
+    "loops",
+    "motion",
+    "reuse",
+    "device",
+    "pipeline",
     "lib",
 ];
 

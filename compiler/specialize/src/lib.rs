@@ -45,6 +45,8 @@ mod wraps;
 use ravel_core::ir::{FunId, Program};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
+use ravel_types::HashMap;
+use ravel_wir::FuncId;
 use value::Kind;
 
 pub use calls::fits;
@@ -74,10 +76,14 @@ pub struct Options<'a> {
     pub is_library: &'a dyn Fn(FileId) -> bool,
     /// Check type patterns and conditions (on unless `--no-check`).
     pub check_patterns: bool,
+    /// Leave arithmetic on constants to the run where it makes NaN.
+    pub keep_nan: bool,
     /// Name all definitions that were tried for a call that fits none.
     pub candidates: bool,
     /// What a fault adds where a condition of a function fails, by the function's file and name.
     pub condition_remark: &'a dyn Fn(FileId, &str) -> Option<String>,
+    /// Whether to note what instances take and give.
+    pub signatures: bool,
     /// Whether to note what the user's expressions and variables turn out to be.
     pub facts: bool,
 }
@@ -100,9 +106,11 @@ pub struct Specialized {
     pub facts: Option<Facts>,
     /// What faults can say of their places, for all entries; with the last one.
     pub places: Places,
+    /// What instances take and give; every kind but constants is one WIR value or several.
+    pub signatures: HashMap<FuncId, Exported>,
 }
 
-/// A function for C code: every parameter and result is one WIR value.
+/// What a function takes and gives. For C code every parameter and result is one WIR value.
 #[derive(Clone, Debug)]
 pub struct Exported {
     pub params: Vec<Kind>,

@@ -150,12 +150,22 @@ impl Spec<'_> {
             }
         }
         let result = if op.is_comparison() { Basic::Bool } else { basic };
-        let v = self.em.bin(op, basic, a, b);
+        let v = self.made_nan(op, basic, a, b).unwrap_or_else(|| self.em.bin(op, basic, a, b));
         if let (Basic::Int, Some(x), Some(y)) = (basic, a.as_int(), b.as_int()) {
             self.warn_of_wrap(op, x, y);
         }
         self.remainder_bounds(op, basic, a, b, &v);
         Some((result, v))
+    }
+
+    /// Arithmetic on constants that makes NaN, where the run is to meet it.
+    fn made_nan(&mut self, op: BinOp, basic: Basic, a: &Sc, b: &Sc) -> Option<Sc> {
+        let (Sc::Const(x), Sc::Const(y), true) = (a, b, self.options.keep_nan) else { return None };
+        if !eval_bin(op, *x, *y).is_ok_and(Scalar::is_nan) {
+            return None;
+        }
+        let (x, y) = (self.em.constant(*x), self.em.constant(*y));
+        Some(Sc::Val(self.em.inst1(Op::Bin(op, x, y), Ty::scalar(basic.elem()))))
     }
 
     /// Warns of arithmetic on constants whose result no `int` holds, if the program itself asks for it, by an operator.
@@ -248,6 +258,7 @@ impl Spec<'_> {
         let result = if op.is_predicate() { Basic::Bool } else { basic };
         if let Sc::Const(c) = s
             && let Ok(v) = eval_un(op, *c)
+            && !(self.options.keep_nan && v.is_nan())
         {
             return Some((result, Sc::Const(v)));
         }

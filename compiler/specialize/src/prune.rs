@@ -3,10 +3,13 @@
 use ravel_types::HashMap;
 use ravel_wir::{FuncId, Module, Op, traverse};
 
+/// What functions are called now, by what they were called before.
+pub type Renamed = HashMap<FuncId, FuncId>;
+
 /// Keeps what the entry calls, in the order of construction. Does nothing to a module without entry.
-pub fn prune(mut module: Module) -> Module {
+pub fn prune(mut module: Module) -> (Module, Renamed) {
     let Some(entry) = module.entry else {
-        return module;
+        return (module, Renamed::default());
     };
     let mut reached = vec![false; module.funcs.len()];
     let mut work = vec![entry];
@@ -22,7 +25,7 @@ pub fn prune(mut module: Module) -> Module {
             }
         });
     }
-    let mut renamed: HashMap<FuncId, FuncId> = HashMap::default();
+    let mut renamed = Renamed::default();
     let funcs = std::mem::take(&mut module.funcs);
     for (id, func) in funcs {
         if reached[id.as_u32() as usize] {
@@ -41,7 +44,7 @@ pub fn prune(mut module: Module) -> Module {
     for (_, export) in &mut module.exports {
         *export = renamed.get(export).copied().unwrap_or(entry);
     }
-    module
+    (module, renamed)
 }
 
 #[cfg(test)]
@@ -68,7 +71,8 @@ func @f2 \"entry\" () -> (i32) {
 }
 ";
         let module = ravel_wir::parse::parse_module(text, ravel_source::FileId(0)).expect("the text is well-formed");
-        let module = prune(module);
+        let (module, renamed) = prune(module);
+        assert_eq!(renamed.len(), 2);
         let printed = ravel_wir::print::print_module(&module);
         assert_eq!(module.funcs.len(), 2);
         assert!(printed.contains("entry @f1") && printed.contains("call @f0"), "{printed}");

@@ -206,7 +206,8 @@ impl<'p> Spec<'p> {
 
     /// What one look has found.
     fn finish(&mut self, module: Module, results: Vec<Kind>) -> Specialized {
-        let module = crate::prune::prune(module);
+        let (module, renamed) = crate::prune::prune(module);
+        let signatures = if self.options.signatures { self.signatures(&renamed) } else { HashMap::default() };
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         self.add_instances(&mut diagnostics);
         if !diagnostics.iter().any(Diagnostic::is_error) {
@@ -224,6 +225,7 @@ impl<'p> Spec<'p> {
             fold_loops: std::mem::take(&mut self.fold_loops).into_iter().collect(),
             facts: None,
             places: Places::default(),
+            signatures,
         }
     }
 

@@ -14,6 +14,8 @@ fn with_spec(run: impl FnOnce(&mut Spec<'_>)) {
         map: &map,
         is_library: &|_| false,
         check_patterns: true,
+        keep_nan: false,
+        signatures: false,
         candidates: false,
         condition_remark: &|_, _| None,
         facts: false,

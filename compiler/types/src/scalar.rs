@@ -121,6 +121,14 @@ impl Scalar {
         })
     }
 
+    pub fn is_nan(self) -> bool {
+        match self {
+            Scalar::F32(v) => v.is_nan(),
+            Scalar::F64(v) => v.is_nan(),
+            _ => false,
+        }
+    }
+
     pub fn as_bool(self) -> Option<bool> {
         match self {
             Scalar::Bool(b) => Some(b),

@@ -1,5 +1,6 @@
 //! WIR functions: one per function and distinct tuple of abstract arguments, found again by a canonical key.
 
+use crate::Exported;
 use crate::calls::looks::History;
 use crate::emit::Emitter;
 use crate::spec::Spec;
@@ -156,6 +157,15 @@ impl Spec<'_> {
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
         let mut values = self.em.inst_leaves(Op::Call { func, args: flat }, &leaves).into_iter();
         kinds.iter().map(|k| self.em.instantiate(k, &mut values)).collect()
+    }
+
+    /// What the functions of a module take and give, constants included.
+    pub fn signatures(&self, renamed: &crate::prune::Renamed) -> HashMap<FuncId, Exported> {
+        let own = |instance: &Instance| {
+            let signature = Exported { params: instance.key.args.clone(), results: instance.results.clone() };
+            renamed.get(&instance.func).map(|func| (*func, signature))
+        };
+        self.instances.iter().filter_map(own).collect()
     }
 
     /// Elaborates an instance until its result kinds no longer change.
