@@ -1,6 +1,6 @@
 //! `ravel test`: what the command line asks for, and the report.
 
-use crate::args::Test;
+use crate::args::{Sources, Test};
 use crate::project;
 use ravel_driver::testing::{self, Format, Outcome, Settings, Target, Work};
 use ravel_driver::{Backend, Kind};
@@ -8,7 +8,6 @@ use ravel_runtime::outputs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 pub fn run(test: &Test) -> i32 {
     if let Some(folder) = &test.worker {
@@ -34,11 +33,11 @@ pub fn run(test: &Test) -> i32 {
     let threads = usize::from(test.threads.unwrap_or(1));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = Settings {
-        source: source(test, package.is_some()),
+        source: source(&test.source, package.is_some()),
         backends: if test.list { backends[..1].to_vec() } else { backends },
         threads,
         jobs: (cores / threads).max(1),
-        timeout: Duration::from_secs_f64(test.timeout),
+        most: test.limits.most(),
         filter: test.filter.clone(),
         seed: test.seed.unwrap_or(testing::SEED),
         cases: test.cases.unwrap_or(testing::CASES),
@@ -113,8 +112,8 @@ fn finish(test: &Test, files: &[Vec<Outcome>]) -> i32 {
 }
 
 /// What children need to read programs. Tests use the modules of the project, which lie in src; a package says so itself.
-fn source(test: &Test, is_package: bool) -> Vec<OsString> {
-    let mut source = test.source.arguments();
+pub fn source(sources: &Sources, is_package: bool) -> Vec<OsString> {
+    let mut source = sources.arguments();
     if !is_package && Path::new("src").is_dir() {
         source.extend(["-I".into(), "src".into()]);
     }

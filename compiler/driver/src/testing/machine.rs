@@ -1,6 +1,7 @@
 //! Functions of a program as something to call: compiled for kinds of arguments, on the backend that is asked for.
 
 use crate::backend::Kind as Place;
+use crate::bench::clock::Clock;
 use crate::pipeline::{Compilation, Failure};
 use crate::places::Functions;
 use crate::repl::value::{self, Value};
@@ -17,7 +18,7 @@ use ravel_types::Elem;
 use ravel_wir::Module;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A file in core, and what compiles its functions.
 pub struct Machine {
@@ -151,13 +152,13 @@ impl Machine {
         let objects = value::objects(&compiled.kinds);
         let call = self.caller(compiled);
         let outcome = run_session(move || {
-            let start = Instant::now();
+            let clock = Clock::start();
             for _ in 0..calls {
                 let mut words = Vec::with_capacity(args.len());
                 args.iter().for_each(|value| value.words(&mut words));
                 drop(call(words, &objects)?);
             }
-            Ok(start.elapsed())
+            Ok(clock.elapsed())
         });
         outcome.map_err(Called::Fault)?
     }
