@@ -48,7 +48,8 @@ fn functions_are_timed_for_values_of_names() -> Result<(), Failed> {
     {
         assert!(run.stdout.contains(text), "{text}: {}", run.describe());
     }
-    for text in ["bench_fault(n = 10)\nbench/all.sac:8:36: index", "bench_open\n`m`, the shape of `b` without a value"] {
+    for text in ["bench_fault(n = 10)\nbench/all.sac:8:36: index", "bench_open\n`m`, the shape of `b` without a value"]
+    {
         assert!(run.stderr.contains(text), "{text}: {}", run.describe());
     }
     let wrong = self::project(BENCHES)?;
@@ -131,7 +132,9 @@ double bench_behind(double[n] a) { return sum(a * a); }
 
 #[test]
 fn what_ends_a_process_costs_one_benchmark() -> Result<(), Failed> {
-    let text = UNRULY.replace("int bench_", "//! n = 8\nint bench_").replace("double bench_grows", "//! n = 1000\ndouble bench_grows");
+    let text = UNRULY
+        .replace("int bench_", "//! n = 8\nint bench_")
+        .replace("double bench_grows", "//! n = 1000\ndouble bench_grows");
     let text = text.replace("double bench_behind", "//! n = 8\ndouble bench_behind");
     let project = project(&text)?;
     let run = bench(project.path(), &["--quick", "--timeout", "3", "--memory", "300M"])?;

@@ -71,6 +71,9 @@ pub struct Test {
     /// Only list the tests
     #[arg(long)]
     pub list: bool,
+    /// Test again whenever a file changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["list", "bless"])]
+    pub watch: bool,
     /// Draw the arguments of properties from this number
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -1,7 +1,7 @@
 //! `ravel test`: what the command line asks for, and the report.
 
 use crate::args::{Sources, Test};
-use crate::project;
+use crate::{project, watch};
 use ravel_driver::testing::{self, Format, Outcome, Settings, Target, Work};
 use ravel_driver::{Backend, Kind};
 use ravel_runtime::outputs;
@@ -12,6 +12,10 @@ use std::sync::Mutex;
 pub fn run(test: &Test) -> i32 {
     if let Some(folder) = &test.worker {
         return work(test, folder);
+    }
+    let here = [PathBuf::from(".")];
+    if test.watch {
+        return watch::run(if test.files.is_empty() { &here } else { &test.files });
     }
     let package = match project::open(test.files.first().map_or(Path::new("."), PathBuf::as_path), test.source.network)
     {
@@ -26,6 +30,7 @@ pub fn run(test: &Test) -> i32 {
             return 1;
         }
     };
+    note(&targets);
     let backends = match backends(test.backend.as_deref()) {
         Ok(backends) => backends,
         Err(status) => return status,
@@ -50,6 +55,18 @@ pub fn run(test: &Test) -> i32 {
         Err(status) => return status,
     };
     finish(test, &files)
+}
+
+/// Tells who watches what tests are made of; children say what they read.
+fn note(targets: &[Target]) {
+    for target in targets {
+        let (Target::Functions(file) | Target::Examples(file) | Target::Golden(file)) = target;
+        watch::note_files([file.as_path()]);
+        if let Target::Golden(_) = target {
+            let companions = ["out", "in", "args", "status"].map(|extension| file.with_extension(extension));
+            watch::note_files(companions.iter().map(PathBuf::as_path));
+        }
+    }
 }
 
 /// Runs the tests, and shows those of each file once those of all files before it are shown.
@@ -183,6 +200,7 @@ fn work(test: &Test, folder: &Path) -> i32 {
         seed: test.seed.unwrap_or(testing::SEED),
         cases: test.cases.unwrap_or(testing::CASES),
         list: test.list,
+        note: watch::note,
     };
     match testing::work(options, file, &work) {
         Ok(()) => 0,

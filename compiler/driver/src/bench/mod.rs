@@ -14,8 +14,8 @@ mod worker;
 
 pub use children::{Settings, run};
 pub use counts::Counts;
-pub use worker::{Work, work};
 pub use statistics::{Change, Estimate};
+pub use worker::{Work, work};
 
 use crate::pipeline::Options;
 use crate::testing::machine::{Called, Compiled, Machine};
@@ -93,7 +93,7 @@ impl Suite {
     /// # Errors
     /// What is wrong with it, or with what it says of values.
     pub fn open(options: Options, file: &Path) -> Result<Suite, String> {
-        let machine = Machine::open(options, file)?;
+        let machine = Machine::open(options, file, |_| {})?;
         let mut benches = Vec::new();
         let map = &machine.compilation.map;
         let text = map.get(machine.file).map_or("", |file| &*file.text);

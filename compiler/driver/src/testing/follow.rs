@@ -217,4 +217,3 @@ fn output(folder: &Path, from: u64, to: Option<u64>) -> String {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if cut { format!("{text}...\n") } else { text }
 }
-

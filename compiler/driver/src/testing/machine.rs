@@ -61,13 +61,14 @@ pub enum Refused {
 }
 
 impl Machine {
-    /// Reads a file.
+    /// Reads a file; `note` hears what was read for it.
     ///
     /// # Errors
     /// What is wrong with it, as text.
-    pub fn open(options: crate::Options, path: &Path) -> Result<Machine, String> {
+    pub fn open(options: crate::Options, path: &Path, note: fn(&Compilation)) -> Result<Machine, String> {
         let mut compilation = Compilation::new(options);
         let lowered = compilation.core(path);
+        note(&compilation);
         let program = lowered.map_err(|failure| match failure {
             Failure::Source => {
                 compilation.finish_reports();

@@ -31,6 +31,7 @@ pub use run::run;
 pub use worker::work;
 
 use crate::backend::Backend;
+use crate::pipeline::Compilation;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -125,6 +126,8 @@ pub struct Work {
     pub seed: u64,
     pub cases: usize,
     pub list: bool,
+    /// Hears what a compilation has read.
+    pub note: fn(&Compilation),
 }
 
 /// The seed of whoever gives none: tests that pass today pass tomorrow.

@@ -36,7 +36,7 @@ impl Judged {
 pub fn work(options: Options, file: &Path, work: &Work) -> io::Result<()> {
     let mut parent = Writer::open(&work.folder)?;
     ravel_runtime::child::end_first();
-    let mut machine = match Machine::open(options, file) {
+    let mut machine = match Machine::open(options, file, work.note) {
         Ok(machine) => machine,
         Err(message) => return parent.tell(&Event::Broken { message }),
     };
