@@ -382,7 +382,9 @@ fn watched_tests() -> Result<(), Failed> {
 /// An interrupt ends what is watched together with who watches.
 fn interrupts() -> Result<(), Failed> {
     let place = Place::new()?;
-    let main = format!("use Array: all;\nuse StdIO: all;\nint main() {{ printf(\"begun\\n\"); fflush(stdout); {ENDLESS} return n; }}\n");
+    let main = format!(
+        "use Array: all;\nuse StdIO: all;\nint main() {{ printf(\"begun\\n\"); fflush(stdout); {ENDLESS} return n; }}\n"
+    );
     place.write("p/ravel.toml", "[package]\nname = \"p\"\n")?;
     place.write("p/src/main.sac", &main)?;
     place.write("p/tests/a.sac", &format!("use Array: all;\nint test_a() {{ {ENDLESS} return n; }}\n"))?;
@@ -426,7 +428,10 @@ fn descendants(of: u32) -> Vec<u32> {
 /// What the manifest of the current folder says holds for what is typed, for benchmarks and for tuning.
 fn all_commands() -> Result<(), Failed> {
     let place = Place::new()?;
-    place.write("shapes/src/Area.sac", "module Area;\nuse Array: all;\nexport all;\nint area(int n) { return n * n; }\n")?;
+    place.write(
+        "shapes/src/Area.sac",
+        "module Area;\nuse Array: all;\nexport all;\nint area(int n) { return n * n; }\n",
+    )?;
     place.write(
         "p/ravel.toml",
         "[package]\nname = \"p\"\n[dependencies]\nshapes = { path = \"../shapes\" }\n[define]\nSIDE = \"7\"\n",

@@ -12,7 +12,7 @@ Without FILES the folders bench, tests and src are searched, or the current fold
 `float[.,.] bench_x(float[n,n] a)` is timed; `//! n = 28, 224` above it gives values to the names in its patterns.
 Each file has a process of its own.
 Results that are saved lie in .ravel/bench, beside ravel.toml or in the current folder. A change counts if the intervals are disjoint
-and it is more than 3 %. Exit status: 0, or 1 if a benchmark fails, or one is slower under `--deny slower`.";
+and it is more than 5 %. Exit status: 0, or 1 if a benchmark fails, or one is slower under `--deny slower`.";
 
 #[derive(Args)]
 pub struct Bench {

@@ -10,3 +10,4 @@ pub mod habits;
 pub mod instance;
 pub mod looks;
 mod mismatch;
+pub mod weak;
