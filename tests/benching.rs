@@ -39,8 +39,8 @@ fn functions_are_timed_for_values_of_names() -> Result<(), Failed> {
     let text = BENCHES.split("//! n = 1;2").next().unwrap_or_default();
     let project = project(text)?;
     let listed = bench(project.path(), &["--list"])?;
-    let wanted = "bench/all.sac:4: bench_weighted (n = 8, k = 3)\nbench/all.sac:4: bench_weighted (n = 32, k = 3)\n\
-        bench/all.sac:6: bench_product (n = 64)\nbench/all.sac:8: bench_fault (n = 10)\nbench/all.sac:9: bench_open\n";
+    let wanted = "bench/all.sac:4: bench_weighted(n = 8, k = 3)\nbench/all.sac:4: bench_weighted(n = 32, k = 3)\n\
+        bench/all.sac:6: bench_product(n = 64)\nbench/all.sac:8: bench_fault(n = 10)\nbench/all.sac:9: bench_open\n";
     assert_eq!(listed.stdout, wanted, "{}", listed.describe());
     let run = bench(project.path(), &["--quick"])?;
     assert_eq!(run.status, 1, "{}", run.describe());
@@ -48,7 +48,8 @@ fn functions_are_timed_for_values_of_names() -> Result<(), Failed> {
     {
         assert!(run.stdout.contains(text), "{text}: {}", run.describe());
     }
-    for text in ["bench_fault\nbench/all.sac:8:36: index", "bench_open\n`m`, the shape of `b` without a value"] {
+    for text in ["bench_fault(n = 10)\nbench/all.sac:8:36: index", "bench_open\n`m`, the shape of `b` without a value"]
+    {
         assert!(run.stderr.contains(text), "{text}: {}", run.describe());
     }
     let wrong = self::project(BENCHES)?;
@@ -113,5 +114,40 @@ fn results_are_kept_and_compared() -> Result<(), Failed> {
     fs::write(&path, "{}")?;
     let empty = bench(project.path(), &compare)?;
     assert!(empty.status == 1 && empty.stderr.contains("holds no results of benchmarks"), "{}", empty.describe());
+    Ok(())
+}
+
+/// Three that cannot be measured, and two that can.
+const UNRULY: &str = r#"use Array: all; use World: all; use StdIO: all;
+external void exit(int status);
+    #pragma effect TheWorld
+    #pragma linkname "ravel_exit"
+//! n = 8
+double bench_before(double[n] a) { return sum(a); }
+int bench_exit(int[n] a) { printf("bye\n"); exit(3); return sum(a); }
+int bench_endless(int[n] a) { x = 1; while (x + sum(a) != -5) { x = x == 7 ? 5 : 7; } return x; }
+double bench_grows(double[n] a) { while (sum(a) != 0.5) { a = a ++ a; } return sum(a); }
+double bench_behind(double[n] a) { return sum(a * a); }
+"#;
+
+#[test]
+fn what_ends_a_process_costs_one_benchmark() -> Result<(), Failed> {
+    let text = UNRULY
+        .replace("int bench_", "//! n = 8\nint bench_")
+        .replace("double bench_grows", "//! n = 1000\ndouble bench_grows");
+    let text = text.replace("double bench_behind", "//! n = 8\ndouble bench_behind");
+    let project = project(&text)?;
+    let run = bench(project.path(), &["--quick", "--timeout", "3", "--memory", "300M"])?;
+    assert_eq!(run.status, 1, "{}", run.describe());
+    for text in [
+        "bench_exit(n = 8)\nit called `exit`, or ended the process otherwise, with status 3\nit wrote\nbye\n",
+        "bench_endless(n = 8)\nit takes longer than 3 s\n",
+        "bench_grows(n = 1000)\nit needs more than 300 MiB\n",
+    ] {
+        assert!(run.stderr.contains(text), "{text}: {}", run.describe());
+    }
+    for text in ["of peak", "bench_before(n = 8)", "bench_behind(n = 8)"] {
+        assert!(run.stdout.contains(text), "{text}: {}", run.describe());
+    }
     Ok(())
 }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel};
 
@@ -284,60 +285,165 @@ fn vendor() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A watched command, whose lines come as they are written.
-fn watch() -> Result<(), Failed> {
-    let place = Place::new()?;
-    place.package("linalg", "", "Linalg", "use StdIO: all;\nint one() { printf(\"one\\n\"); return 0; }")?;
-    place.heat("linalg = { path = \"../linalg\" }")?;
-    let mut command = place.command("heat", &["run", "--watch"]);
-    let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (sender, lines) = mpsc::channel();
-    let outputs: [Option<Box<dyn std::io::Read + Send>>; 2] =
-        [process.stdout.take().map(|out| Box::new(out) as _), process.stderr.take().map(|out| Box::new(out) as _)];
-    for output in outputs.into_iter().flatten() {
-        let sender = sender.clone();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let _ = sender.send(line);
-            }
-        });
+/// A command under way, whose lines come as they are written.
+struct Watched {
+    process: Child,
+    lines: mpsc::Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Watched {
+    fn start(mut command: Command) -> Result<Watched, Failed> {
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (sender, lines) = mpsc::channel();
+        let outputs: [Option<Box<dyn std::io::Read + Send>>; 2] =
+            [process.stdout.take().map(|out| Box::new(out) as _), process.stderr.take().map(|out| Box::new(out) as _)];
+        for output in outputs.into_iter().flatten() {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    let _ = sender.send(line);
+                }
+            });
+        }
+        Ok(Watched { process, lines, seen: Vec::new() })
     }
-    let mut seen = Vec::new();
-    let mut until = |text: &str| -> Result<(), Failed> {
+
+    fn until(&mut self, text: &str) -> Result<(), Failed> {
         loop {
-            match lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => {
                     let found = line.contains(text);
-                    seen.push(line);
+                    self.seen.push(line);
                     if found {
                         return Ok(());
                     }
                 }
-                Err(_) => return Err(format!("`{text}` was not said:\n{}", seen.join("\n")).into()),
+                Err(_) => return Err(format!("`{text}` was not said:\n{}", self.seen.join("\n")).into()),
             }
         }
-    };
-    let mut steps = || -> Result<(), Failed> {
-        until("one")?;
-        std::thread::sleep(Duration::from_millis(600));
-        // A module of a dependency; then the manifest, while a program runs that never ends by itself.
-        let endless =
-            "use StdIO: all;\nint one() { printf(\"two\\n\"); n = 0; while (n >= 0) { n = (n + 1) % 7; } return n; }";
-        place.package("linalg", "", "Linalg", endless)?;
-        until("Linalg.sac has changed")?;
-        std::thread::sleep(Duration::from_millis(1500));
-        place.write("heat/ravel.toml", "[package]\nnam = \"heat\"\n")?;
-        until("ravel.toml has changed")?;
-        until("did you mean `name`?")?;
-        std::thread::sleep(Duration::from_millis(600));
-        place.package("linalg", "", "Linalg", "use StdIO: all;\nint one() { printf(\"three\\n\"); return 0; }")?;
-        place.heat("linalg = { path = \"../linalg\" }")?;
-        until("three")
-    };
-    let outcome = steps();
-    process.kill()?;
-    process.wait()?;
-    outcome
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+const ENDLESS: &str = "n = 0; while (n >= 0) { n = (n + 1) % 7; }";
+
+fn watch() -> Result<(), Failed> {
+    let place = Place::new()?;
+    place.package("linalg", "", "Linalg", "use StdIO: all;\nint one() { printf(\"one\\n\"); return 0; }")?;
+    place.heat("linalg = { path = \"../linalg\" }")?;
+    let mut run = Watched::start(place.command("heat", &["run", "--watch"]))?;
+    run.until("one")?;
+    std::thread::sleep(Duration::from_millis(600));
+    // A module of a dependency; then the manifest, while a program runs that never ends by itself.
+    let endless = format!("use StdIO: all;\nint one() {{ printf(\"two\\n\"); {ENDLESS} return n; }}");
+    place.package("linalg", "", "Linalg", &endless)?;
+    run.until("Linalg.sac has changed")?;
+    std::thread::sleep(Duration::from_millis(1500));
+    place.write("heat/ravel.toml", "[package]\nnam = \"heat\"\n")?;
+    run.until("ravel.toml has changed")?;
+    run.until("did you mean `name`?")?;
+    std::thread::sleep(Duration::from_millis(600));
+    place.package("linalg", "", "Linalg", "use StdIO: all;\nint one() { printf(\"three\\n\"); return 0; }")?;
+    place.heat("linalg = { path = \"../linalg\" }")?;
+    run.until("three")
+}
+
+/// Tests are run again where they, what they use, or what is expected has changed.
+fn watched_tests() -> Result<(), Failed> {
+    let place = Place::new()?;
+    place.write("p/ravel.toml", "[package]\nname = \"p\"\n")?;
+    place.write("p/src/Half.sac", "module Half;\nuse Array: all;\nexport all;\nint half(int n) { return n / 2; }\n")?;
+    place.write("p/tests/a.sac", "use Half: all; use Array: all;\nbool test_half() { return half(4) == 2; }\n")?;
+    place.write("p/tests/b.sac", "use StdIO: all;\nint main() { printf(\"b\\n\"); return 0; }\n")?;
+    place.write("p/tests/b.out", "b\n")?;
+    let mut run = Watched::start(place.command("p", &["test", "--watch"]))?;
+    run.until("2 passed, 0 failed")?;
+    std::thread::sleep(Duration::from_millis(600));
+    place.write("p/src/Half.sac", "module Half;\nuse Array: all;\nexport all;\nint half(int n) { return n / 3; }\n")?;
+    run.until("Half.sac has changed")?;
+    run.until("1 passed, 1 failed")?;
+    std::thread::sleep(Duration::from_millis(600));
+    place.write("p/tests/b.out", "c\n")?;
+    run.until("b.out has changed")?;
+    run.until("0 passed, 2 failed")?;
+    std::thread::sleep(Duration::from_millis(600));
+    place.write("p/tests/c.sac", "bool test_c() { return true; }\n")?;
+    run.until("tests has changed")?;
+    run.until("1 passed, 2 failed")
+}
+
+/// An interrupt ends what is watched together with who watches.
+fn interrupts() -> Result<(), Failed> {
+    let place = Place::new()?;
+    let main = format!(
+        "use Array: all;\nuse StdIO: all;\nint main() {{ printf(\"begun\\n\"); fflush(stdout); {ENDLESS} return n; }}\n"
+    );
+    place.write("p/ravel.toml", "[package]\nname = \"p\"\n")?;
+    place.write("p/src/main.sac", &main)?;
+    place.write("p/tests/a.sac", &format!("use Array: all;\nint test_a() {{ {ENDLESS} return n; }}\n"))?;
+    for (arguments, begun) in [
+        (&["run", "--watch"][..], Some("begun")),
+        (&["check", "--watch"], None),
+        (&["test", "--watch"], None),
+        (&["test"], None),
+    ] {
+        let mut run = Watched::start(place.command("p", arguments))?;
+        if let Some(text) = begun {
+            run.until(text)?;
+        }
+        std::thread::sleep(Duration::from_millis(700));
+        let all = descendants(run.process.id());
+        let status = Command::new("kill").args(["-INT", &run.process.id().to_string()]).status()?;
+        let ended = run.process.wait()?;
+        if !status.success() || !(ended.signal() == Some(2) || ended.code() == Some(130)) {
+            return Err(format!("{arguments:?} ended with {ended:?}").into());
+        }
+        let begin = Instant::now();
+        while all.iter().any(|id| Path::new(&format!("/proc/{id}/exe")).exists()) {
+            if begin.elapsed() > PATIENCE {
+                return Err(format!("{arguments:?} has left one of {all:?} behind").into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    Ok(())
+}
+
+/// All processes below one.
+fn descendants(of: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+    let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let own: Vec<u32> =
+        texts.flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect();
+    own.iter().flat_map(|id| std::iter::once(*id).chain(descendants(*id))).collect()
+}
+
+/// What the manifest of the current folder says holds for what is typed, for benchmarks and for tuning.
+fn all_commands() -> Result<(), Failed> {
+    let place = Place::new()?;
+    place.write(
+        "shapes/src/Area.sac",
+        "module Area;\nuse Array: all;\nexport all;\nint area(int n) { return n * n; }\n",
+    )?;
+    place.write(
+        "p/ravel.toml",
+        "[package]\nname = \"p\"\n[dependencies]\nshapes = { path = \"../shapes\" }\n[define]\nSIDE = \"7\"\n",
+    )?;
+    place.write("p/bench/a.sac", "use Area: all;\nint bench_area() { return area(SIDE); }\n")?;
+    place.write("p/src/main.sac", "use Area: all;\nuse Array: all;\nint main() { return area(SIDE) - 49; }\n")?;
+    place.expect("p", &["-e", "use Area: all;", "-e", "area(SIDE)"], 0, &["int: 49"])?;
+    place.expect("p/src", &["-e", "use Area: all;", "-e", "area(SIDE)"], 0, &["int: 49"])?;
+    place.expect("p", &["bench", "--quick"], 0, &["bench_area"])?;
+    place.expect("", &["bench", "--quick", "p/bench"], 0, &["bench_area"])?;
+    place.write("p/ravel.toml", "[package]\nnam = \"p\"\n")?;
+    place.expect("p", &["-e", "1"], 1, &["did you mean `name`?"])
 }
 
 fn main() -> ExitCode {
@@ -349,6 +455,9 @@ fn main() -> ExitCode {
         Trial::test("revisions", revisions),
         Trial::test("vendor", vendor),
         Trial::test("watch", watch),
+        Trial::test("watched-tests", watched_tests),
+        Trial::test("interrupts", interrupts),
+        Trial::test("all-commands", all_commands),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

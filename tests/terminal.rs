@@ -306,9 +306,47 @@ fn inputs_leave_nothing_behind() -> Tested {
     terminal.quit()
 }
 
+/// A reset gives code back, also after faults and interrupts on all threads.
+fn resets_give_code_back() -> Tested {
+    let mut terminal = Terminal::start()?;
+    let stretches = |terminal: &Terminal| -> Result<usize, Failed> {
+        Ok(fs::read_to_string(format!("/proc/{}/maps", terminal.child.id()))?.lines().count())
+    };
+    let session = |terminal: &mut Terminal, n: usize| -> Tested {
+        terminal.answers(&format!("noinline int pick(int[.] a, int i) {{ return a[i] + {n}; }}"), "")?;
+        terminal.answers("a = iota(99999)", "")?;
+        terminal.answers("words = [1.5, 2.5]", "")?;
+        terminal.answers("pick(a, 100)", &format!("int: {}", n + 100))?;
+        match n % 5 {
+            0 => terminal.answers("sum({ [i] -> pick(a, i) | [i] < [100000] })", "fault [E0330]: ")?,
+            1 => {
+                terminal
+                    .answers("noinline int endless(int i) { while (i != 7) { i = i == 5 ? 3 : 5; } return i; }", "")?;
+                terminal.press(&format!("{ENDLESS_THREADS}\r"))?;
+                terminal.wait_for("42 runs")?;
+                terminal.press(CTRL_C)?;
+                terminal.wait_for("interrupted")?;
+                terminal.wait_for(PROMPT)?;
+            }
+            _ => {}
+        }
+        terminal.answers(":reset", "")?;
+        terminal.answers(&format!("{n} + 100000"), &format!("int: {}", n + 100_000))
+    };
+    (0..10).try_for_each(|n| session(&mut terminal, n))?;
+    let before = (stretches(&terminal)?, terminal.status("VmSize")?);
+    (10..60).try_for_each(|n| session(&mut terminal, n))?;
+    let after = (stretches(&terminal)?, terminal.status("VmSize")?);
+    // The code of an input that stays is two stretches. A new reservation takes a gibibyte. Threads come and go.
+    if after.0 > before.0 + 50 || after.1 > before.1 + (2 << 20) {
+        return Err(format!("stretches of memory, and KiB of address space: {before:?}, then {after:?}").into());
+    }
+    terminal.quit()
+}
+
 fn main() -> ExitCode {
     type Test = fn() -> Tested;
-    let trials: [(&str, Test); 7] = [
+    let trials: [(&str, Test); 8] = [
         ("interrupts end computations", interrupts_end_computations),
         ("an interrupt drops what was pasted behind", an_interrupt_drops_what_was_pasted_behind),
         ("lines that are pasted are inputs", lines_that_are_pasted_are_inputs),
@@ -316,6 +354,7 @@ fn main() -> ExitCode {
         ("open lines stay", open_lines_stay),
         ("a program never becomes a history", a_program_never_becomes_a_history),
         ("inputs leave nothing behind", inputs_leave_nothing_behind),
+        ("resets give code back", resets_give_code_back),
     ];
     let trials = trials.map(|(name, test)| Trial::test(name, test));
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()

@@ -310,3 +310,22 @@ fn packages_have_tests() -> Result<(), Failed> {
     expect(&package, &[], 1, &["ravel.toml:1"])?;
     Ok(())
 }
+
+#[test]
+fn memory_has_a_limit() -> Result<(), Failed> {
+    let grows = "a = genarray([1000], 1.0); while (sum(a) > 0.0) { a = a ++ a; }";
+    let tests = format!(
+        "use Array: all; use Test: all;\nvoid test_before() {{ expect(true); }}\nbool test_grows() {{ {grows} return sum(a) > 0.0; }}\n\
+         void test_behind() {{ expect(true); }}\n"
+    );
+    let program = format!("use Array: all;\nint main() {{ {grows} return 0; }}\n");
+    let project = project(&[("tests/grows.sac", &tests), ("tests/program.sac", &program), ("tests/program.out", "")])?;
+    let texts = [
+        "grows.sac:3: test_grows\n  it needs more than 256 MiB\n",
+        "program.sac:1: program\n  it needs more than 256 MiB\n",
+        "\n2 passed, 2 failed\n",
+    ];
+    expect(project.path(), &["--memory", "256M"], 1, &texts)?;
+    expect(project.path(), &["--memory", "much"], 2, &["it is no size such as 512M or 4G"])?;
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! Processes that Ravel starts and ends.
 
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// How long a process that is asked to end may take.
@@ -35,4 +35,31 @@ pub fn end_with_parent() {
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
     }
+}
+
+/// Where memory runs out, the system is to end this process and not another one.
+pub fn end_first() {
+    // Other systems have no such file.
+    drop(std::fs::write("/proc/self/oom_score_adj", "1000"));
+}
+
+/// Has a process that is to be started end when the thread that starts it ends, whatever ends that.
+pub fn bind(command: &mut Command) -> &mut Command {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::process::CommandExt;
+        let parent = std::process::id();
+        // SAFETY: the closure runs in the copy of this process that becomes the new one; it only makes system calls, which are allowed there.
+        unsafe {
+            command.pre_exec(move || {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                // It may have ended before that.
+                if u32::try_from(libc::getppid()) != Ok(parent) {
+                    libc::_exit(1);
+                }
+                Ok(())
+            });
+        }
+    }
+    command
 }

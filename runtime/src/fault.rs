@@ -397,6 +397,16 @@ pub unsafe extern "C" fn ravel_set_position(pos: *const c_char) {
     POSITION.set(pos);
 }
 
+/// Faults on this thread have no position until one is set.
+pub(crate) fn forget_position() {
+    POSITION.set(std::ptr::null());
+}
+
+/// Whether nothing runs for sessions that a fault or an interrupt has ended: their code is needed no longer.
+pub fn all_have_stopped() -> bool {
+    stop::all_have_stopped()
+}
+
 /// Runs `work` with a position that faults inside natives and C functions on this thread report.
 pub fn at<T>(position: &str, work: impl FnOnce() -> T) -> T {
     let text = CString::new(position).unwrap_or_default();

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::signals;
 use crate::stack::{self, Alternate};
+use crate::{fault, signals};
 
 mod escape;
 
@@ -76,10 +76,22 @@ pub(crate) fn session() -> u64 {
 
 /// Makes this thread work for a session, and says for which one it did.
 pub(crate) fn enter_session(id: u64) -> u64 {
-    match me() {
+    let before = match me() {
         Some(me) => me.word.swap(2 * id, Ordering::SeqCst) / 2,
         None => STRANGER.replace(id),
+    };
+    if before != id {
+        // The code that set a position belongs to another session, and may be gone.
+        fault::forget_position();
     }
+    before
+}
+
+/// Whether no thread is on its way to stop: each that worked for a session that was ended does nothing for it any more.
+pub(crate) fn all_have_stopped() -> bool {
+    let goes_on =
+        |member: &Arc<Member>| member.word.load(Ordering::SeqCst) & TOLD != 0 && !member.gone.load(Ordering::SeqCst);
+    !members().iter().any(goes_on)
 }
 
 /// Whether this thread's session is over.

@@ -394,7 +394,7 @@ pub struct Tune {
     /// Most runs of the program
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub runs: u32,
-    /// A SaC program, or an executable that `ravel build --backend opencl` made
+    /// A SaC program, the folder of a package, or an executable that `ravel build --backend opencl` made
     pub program: PathBuf,
     /// The program's arguments
     #[arg(last = true)]

@@ -2,6 +2,7 @@
 
 use crate::args::BackendNames;
 use crate::args::Sources;
+use crate::args_test::Limits;
 use clap::Args;
 use ravel_driver::Backend;
 use std::path::PathBuf;
@@ -9,8 +10,9 @@ use std::path::PathBuf;
 pub const BENCH_HELP: &str = "\
 Without FILES the folders bench, tests and src are searched, or the current folder where none is there.
 `float[.,.] bench_x(float[n,n] a)` is timed; `//! n = 28, 224` above it gives values to the names in its patterns.
+Each file has a process of its own.
 Results that are saved lie in .ravel/bench, beside ravel.toml or in the current folder. A change counts if the intervals are disjoint
-and it is more than 3 %. Exit status: 0, or 1 if a benchmark fails, or one is slower under `--deny slower`.";
+and it is more than 5 %. Exit status: 0, or 1 if a benchmark fails, or one is slower under `--deny slower`.";
 
 #[derive(Args)]
 pub struct Bench {
@@ -25,6 +27,8 @@ pub struct Bench {
     /// Number of threads; all cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    #[command(flatten)]
+    pub limits: Limits,
     /// Only benchmarks whose `file:name` holds TEXT
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
@@ -49,4 +53,9 @@ pub struct Bench {
     /// Files and folders
     #[arg(value_name = "FILES")]
     pub files: Vec<PathBuf>,
+    /// For the child processes
+    #[arg(long, hide = true)]
+    pub worker: Option<PathBuf>,
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub from: usize,
 }

@@ -4,9 +4,10 @@ use crate::args::Sources;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ravel_driver::Options;
-use ravel_driver::testing::Format;
+use ravel_driver::testing::{Format, MEMORY, Most};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub const TEST_HELP: &str = "\
 Without FILES the folders tests and src are searched, or the current folder where neither is there.
@@ -35,6 +36,23 @@ impl Sources {
     }
 }
 
+/// What each child process may take.
+#[derive(Args)]
+pub struct Limits {
+    /// Seconds after which a test, or a batch of calls of a benchmark, has failed
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    timeout: f64,
+    /// Memory that a process may use, such as 512M or 8G; 4G by default
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+}
+
+impl Limits {
+    pub fn most(&self) -> Most {
+        Most { time: Duration::from_secs_f64(self.timeout), memory: self.memory.unwrap_or(MEMORY) }
+    }
+}
+
 #[derive(Args)]
 pub struct Test {
     #[command(flatten)]
@@ -45,15 +63,17 @@ pub struct Test {
     /// Threads of each test; as many files run at once as that leaves cores for
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Seconds after which a test has failed
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
-    pub timeout: f64,
+    #[command(flatten)]
+    pub limits: Limits,
     /// Only tests whose `file:name` holds TEXT
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
     /// Only list the tests
     #[arg(long)]
     pub list: bool,
+    /// Test again whenever a file changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["list", "bless"])]
+    pub watch: bool,
     /// Draw the arguments of properties from this number
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -101,5 +121,36 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds < 1e9 => Ok(seconds),
         _ => Err("it is no number of seconds above 0".to_string()),
+    }
+}
+
+/// A number of bytes: 512M, 4G, 1.5GiB. Units are powers of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || "it is no size such as 512M or 4G".to_string();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u32 = match text[digits.len()..].to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(wrong()),
+    };
+    let bytes = digits.trim().parse::<f64>().map_err(|_| wrong())? * 2f64.powi(unit as i32);
+    if bytes >= 1.0 && bytes < 2f64.powi(62) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        for (text, bytes) in [("4G", 4 << 30), ("512M", 512 << 20), ("1.5gib", 3 << 29), ("100", 100), ("2 KB", 2048)] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "G", "-1G", "0", "4X", "1e99T", "nanG", "infG", "1.2.3"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -3,21 +3,24 @@
 use crate::args_bench::Bench;
 use crate::project;
 use crate::table::table;
-use crate::test::places;
-use ravel_driver::bench::{BATCHES, Change, Measured, QUICK_BATCHES, Suite, store};
-use ravel_driver::testing;
-use ravel_driver::{Backend, Options};
+use crate::test::{places, source};
+use ravel_driver::Backend;
+use ravel_driver::bench::{self, BATCHES, Change, Measured, QUICK_BATCHES, Settings, Work, store};
+use ravel_driver::profile::Peaks;
+use ravel_driver::testing::{self, Kind, Outcome};
 use std::path::{Path, PathBuf};
 
 pub fn run(bench: &Bench) -> i32 {
-    let mut options = bench.source.options();
+    if let Some(folder) = &bench.worker {
+        return work(bench, folder);
+    }
     let package =
         match project::open(bench.files.first().map_or(Path::new("."), PathBuf::as_path), bench.source.network) {
             Ok(package) => package,
             Err(status) => return status,
         };
-    let root = package.map_or(PathBuf::new(), |package| package.manifest.folder);
-    let files = testing::files_with(&places(&bench.files, &root, &["bench", "tests", "src"]), &["bench_"]);
+    let root = package.as_ref().map_or(Path::new(""), |package| &package.manifest.folder);
+    let files = testing::files_with(&places(&bench.files, root, &["bench", "tests", "src"]), &["bench_"]);
     let files = match files {
         Ok(files) => files,
         Err(why) => {
@@ -25,22 +28,18 @@ pub fn run(bench: &Bench) -> i32 {
             return 1;
         }
     };
-    // Benchmarks use the modules of the project, which a package finds by itself.
-    if root.as_os_str().is_empty() && Path::new("src").is_dir() {
-        options.folders.push(PathBuf::from("src"));
-    }
-    options.backend =
-        bench.backend.unwrap_or_else(|| if bench.optimize { Backend::fastest() } else { Backend::default() });
     let threads =
         bench.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-    ravel_runtime::pool::set_threads(threads);
-    if let Err(fault) = ravel_runtime::start::set_arguments(vec![b"ravel".to_vec()]) {
-        ravel_runtime::fault::raise(fault);
-    }
-    if let Err(status) = crate::devices::settle(&mut options, &[b"ravel".to_vec()]) {
-        return status;
-    }
-    match measure(bench, &options, &files, threads) {
+    let settings = Settings {
+        source: source(&bench.source, package.is_some()),
+        backend: backend(bench),
+        threads,
+        most: bench.limits.most(),
+        filter: bench.filter.clone(),
+        quick: bench.quick,
+        list: bench.list,
+    };
+    match measure(bench, &settings, &files) {
         Ok(status) => status,
         Err(why) => {
             say!("ravel: {why}");
@@ -49,9 +48,47 @@ pub fn run(bench: &Bench) -> i32 {
     }
 }
 
-fn measure(bench: &Bench, options: &Options, files: &[PathBuf], threads: usize) -> Result<i32, String> {
-    let machine = store::machine(threads);
-    let backend = options.backend.name();
+fn backend(bench: &Bench) -> Backend {
+    bench.backend.unwrap_or_else(|| if bench.optimize { Backend::fastest() } else { Backend::default() })
+}
+
+/// The part of the child process.
+fn work(bench: &Bench, folder: &Path) -> i32 {
+    let mut options = bench.source.options();
+    options.backend = backend(bench);
+    if let Some(threads) = bench.threads {
+        ravel_runtime::pool::set_threads(usize::from(threads));
+    }
+    let Some(file) = bench.files.first() else { return 2 };
+    if let Err(status) = project::enter(&mut options, file, bench.source.network) {
+        return status;
+    }
+    let arguments = [b"ravel".to_vec()];
+    if let Err(fault) = ravel_runtime::start::set_arguments(arguments.to_vec()) {
+        ravel_runtime::fault::raise(fault);
+    }
+    if let Err(status) = crate::devices::settle(&mut options, &arguments) {
+        return status;
+    }
+    let work = Work {
+        folder: folder.to_path_buf(),
+        from: bench.from,
+        filter: bench.filter.clone(),
+        batches: if bench.quick { QUICK_BATCHES } else { BATCHES },
+        list: bench.list,
+    };
+    match bench::work(options, file, &work) {
+        Ok(()) => 0,
+        Err(error) => {
+            say!("ravel: cannot report: {error}");
+            70
+        }
+    }
+}
+
+fn measure(bench: &Bench, settings: &Settings, files: &[PathBuf]) -> Result<i32, String> {
+    let machine = store::machine(settings.threads);
+    let backend = settings.backend.name();
     let save = bench.save.as_deref().map(store::place).transpose()?;
     let earlier = match &bench.compare {
         None => None,
@@ -62,15 +99,17 @@ fn measure(bench: &Bench, options: &Options, files: &[PathBuf], threads: usize) 
     {
         say!("ravel: warning: `{name}` {difference}");
     }
-    let Found { results, failed, seen } = all(bench, options, files)?;
+    let Found { results, failed, seen } = all(bench, settings, files)?;
     let rows: Vec<Row> =
         results.iter().map(|one| Row::of(one, earlier.as_ref().map(|(name, kept)| (*name, kept)))).collect();
     let mut written = true;
     if bench.format == "json" {
         written &= crate::print(&store::text(&store::json(&results, &machine, backend)));
     } else if !rows.is_empty() {
-        let heads = ["benchmark", "median", "95 % of medians", "GFLOP/s", "GB/s", ""].map(String::from);
-        written &= crate::print(&table(&std::iter::once(heads).chain(rows.iter().map(Row::cells)).collect::<Vec<_>>()));
+        let peaks = Peaks::of_machine(settings.threads);
+        let heads = ["benchmark", "median", "95 % of medians", "GFLOP/s", "GB/s", "of peak", ""].map(String::from);
+        let cells = rows.iter().zip(&results).map(|(row, one)| row.cells(share(one, &peaks)));
+        written &= crate::print(&table(&std::iter::once(heads).chain(cells).collect::<Vec<_>>()));
     }
     if let Some(path) = &save {
         store::save(path, &store::json(&results, &machine, backend))?;
@@ -94,43 +133,62 @@ struct Found {
     seen: usize,
 }
 
-fn all(bench: &Bench, options: &Options, files: &[PathBuf]) -> Result<Found, String> {
+fn all(bench: &Bench, settings: &Settings, files: &[PathBuf]) -> Result<Found, String> {
     let mut found = Found { results: Vec::new(), failed: 0, seen: 0 };
-    let batches = if bench.quick { QUICK_BATCHES } else { BATCHES };
     for file in files {
-        let mut options = options.clone();
-        if project::enter(&mut options, file, bench.source.network).is_err() {
+        // Children do not ask the network.
+        if project::open(file, bench.source.network).is_err() {
             (found.failed, found.seen) = (found.failed + 1, found.seen + 1);
             continue;
         }
-        let mut suite = match Suite::open(options, file) {
-            Ok(suite) => suite,
-            Err(why) => {
-                say!("{}", why.trim_end());
-                (found.failed, found.seen) = (found.failed + 1, found.seen + 1);
-                continue;
-            }
-        };
-        let is_meant =
-            |name: &str| bench.filter.as_ref().is_none_or(|part| format!("{}:{name}", file.display()).contains(part));
-        for one in suite.benches.clone().into_iter().filter(|one| is_meant(&one.name)) {
+        for outcome in bench::run(settings, file)? {
             found.seen += 1;
-            if bench.list {
-                let arguments = one.arguments();
-                let values = if arguments.is_empty() { String::new() } else { format!(" ({arguments})") };
-                crate::print(&format!("{}:{}: {}{values}\n", file.display(), one.line, one.name));
-                continue;
-            }
-            match suite.measure(&one, batches) {
-                Ok(measured) => found.results.push(measured),
-                Err(why) => {
-                    say!("FAILED {}:{}: {}\n{}", file.display(), one.line, one.name, why.trim_end());
+            match outcome.measured.as_ref().and_then(store::measured) {
+                _ if !outcome.passed => {
+                    complain(&outcome);
                     found.failed += 1;
                 }
+                Some(measured) => found.results.push(measured),
+                None if bench.list => {
+                    crate::print(&format!("{}:{}: {}\n", file.display(), outcome.line, outcome.name));
+                }
+                None => return Err(format!("{} was run, and said nothing", outcome.name)),
             }
         }
     }
     Ok(found)
+}
+
+/// Says why a benchmark, or a file as a whole, could not be run.
+fn complain(outcome: &Outcome) {
+    let message = outcome.message.trim_end();
+    if outcome.kind == Kind::File {
+        say!("{message}");
+        return;
+    }
+    say!("FAILED {}:{}: {}\n{message}", outcome.file.display(), outcome.line, outcome.name);
+    if !outcome.output.is_empty() {
+        say!("it wrote\n{}", outcome.output.trim_end());
+    }
+}
+
+/// Bytes that do not stay in caches from one call to the next: only then they move as memory lets them.
+const FROM_MEMORY: f64 = 16e6;
+
+/// How much of what the machine can do: operations, or bytes if these come from memory and are nearer to their peak.
+fn share(one: &Measured, peaks: &Peaks) -> String {
+    let (counts, time) = (&one.counts, one.estimate.median);
+    let operations = counts.operations.map_or(0.0, |all| {
+        let singles = counts.singles.unwrap_or(0.0);
+        // What the operations would take at least.
+        (singles / peaks.f32 + (all - singles) / peaks.f64) / time
+    });
+    let bytes = counts.bytes.filter(|bytes| *bytes >= FROM_MEMORY).map_or(0.0, |bytes| bytes / peaks.bytes / time);
+    match operations.max(bytes) {
+        0.0 => "-".to_string(),
+        share if bytes > operations => format!("{:.0} % of GB/s", share * 100.0),
+        share => format!("{:.0} % of GFLOP/s", share * 100.0),
+    }
 }
 
 /// A line of the report.
@@ -181,8 +239,10 @@ impl Row {
         }
     }
 
-    fn cells(&self) -> [String; 6] {
-        [&self.name, &self.time, &self.interval, &self.operations, &self.bytes, &self.said].map(String::clone)
+    fn cells(&self, share: String) -> [String; 7] {
+        let [name, time, interval, operations, bytes, said] =
+            [&self.name, &self.time, &self.interval, &self.operations, &self.bytes, &self.said].map(String::clone);
+        [name, time, interval, operations, bytes, share, said]
     }
 }
 

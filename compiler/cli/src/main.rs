@@ -117,7 +117,7 @@ fn obey(cli: Cli) -> i32 {
         Command::Man(man) => manual::pages(&man.folder),
         Command::Doctor => doctor::run(),
         Command::Repl(repl) => run_repl(&repl),
-        Command::Session(_) => session(options(&[], &[], &[], false, true)).map_or_else(|status| status, session::run),
+        Command::Session(_) => project::typed().and_then(session).map_or_else(|status| status, session::run),
     }
 }
 

@@ -48,6 +48,13 @@ pub fn enter(options: &mut Options, file: &Path, network: Network) -> Result<(),
     Ok(())
 }
 
+/// Options for what is typed: the package of the current folder counts.
+pub fn typed() -> Result<Options, i32> {
+    let mut options = crate::options(&[], &[], &[], false, true);
+    enter(&mut options, Path::new("-"), Network { offline: false, locked: false })?;
+    Ok(options)
+}
+
 /// The package of a folder, which must be one.
 fn required(folder: &Path, access: Access) -> Result<Project, i32> {
     let Some(found) = find(folder) else {

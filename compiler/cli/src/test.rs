@@ -1,18 +1,21 @@
 //! `ravel test`: what the command line asks for, and the report.
 
-use crate::args::Test;
-use crate::project;
+use crate::args::{Sources, Test};
+use crate::{project, watch};
 use ravel_driver::testing::{self, Format, Outcome, Settings, Target, Work};
 use ravel_driver::{Backend, Kind};
 use ravel_runtime::outputs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 pub fn run(test: &Test) -> i32 {
     if let Some(folder) = &test.worker {
         return work(test, folder);
+    }
+    let here = [PathBuf::from(".")];
+    if test.watch {
+        return watch::run(if test.files.is_empty() { &here } else { &test.files });
     }
     let package = match project::open(test.files.first().map_or(Path::new("."), PathBuf::as_path), test.source.network)
     {
@@ -27,6 +30,7 @@ pub fn run(test: &Test) -> i32 {
             return 1;
         }
     };
+    note(&targets);
     let backends = match backends(test.backend.as_deref()) {
         Ok(backends) => backends,
         Err(status) => return status,
@@ -34,11 +38,11 @@ pub fn run(test: &Test) -> i32 {
     let threads = usize::from(test.threads.unwrap_or(1));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = Settings {
-        source: source(test, package.is_some()),
+        source: source(&test.source, package.is_some()),
         backends: if test.list { backends[..1].to_vec() } else { backends },
         threads,
         jobs: (cores / threads).max(1),
-        timeout: Duration::from_secs_f64(test.timeout),
+        most: test.limits.most(),
         filter: test.filter.clone(),
         seed: test.seed.unwrap_or(testing::SEED),
         cases: test.cases.unwrap_or(testing::CASES),
@@ -51,6 +55,18 @@ pub fn run(test: &Test) -> i32 {
         Err(status) => return status,
     };
     finish(test, &files)
+}
+
+/// Tells who watches what tests are made of; children say what they read.
+fn note(targets: &[Target]) {
+    for target in targets {
+        let (Target::Functions(file) | Target::Examples(file) | Target::Golden(file)) = target;
+        watch::note_files([file.as_path()]);
+        if let Target::Golden(_) = target {
+            let companions = ["out", "in", "args", "status"].map(|extension| file.with_extension(extension));
+            watch::note_files(companions.iter().map(PathBuf::as_path));
+        }
+    }
 }
 
 /// Runs the tests, and shows those of each file once those of all files before it are shown.
@@ -113,8 +129,8 @@ fn finish(test: &Test, files: &[Vec<Outcome>]) -> i32 {
 }
 
 /// What children need to read programs. Tests use the modules of the project, which lie in src; a package says so itself.
-fn source(test: &Test, is_package: bool) -> Vec<OsString> {
-    let mut source = test.source.arguments();
+pub fn source(sources: &Sources, is_package: bool) -> Vec<OsString> {
+    let mut source = sources.arguments();
     if !is_package && Path::new("src").is_dir() {
         source.extend(["-I".into(), "src".into()]);
     }
@@ -184,6 +200,7 @@ fn work(test: &Test, folder: &Path) -> i32 {
         seed: test.seed.unwrap_or(testing::SEED),
         cases: test.cases.unwrap_or(testing::CASES),
         list: test.list,
+        note: watch::note,
     };
     match testing::work(options, file, &work) {
         Ok(()) => 0,

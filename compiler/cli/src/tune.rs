@@ -1,6 +1,6 @@
 //! `ravel tune`: runs a program until its kernels were launched in every way that is worth trying.
 
-use crate::args::Tune;
+use crate::args::{Network, Tune};
 use ravel_runtime::device::{self, tune};
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -8,6 +8,13 @@ use std::process::{Command, Stdio};
 
 /// Tunes a program; the exit status.
 pub fn run(tune: &Tune) -> i32 {
+    let mut program = tune.program.clone();
+    if program.is_dir() {
+        match crate::project::root(&program, Network { offline: false, locked: false }) {
+            Ok((_, root)) => program = root,
+            Err(status) => return status,
+        }
+    }
     if let Some(device) = &tune.device {
         device::set_wish(device);
     }
@@ -36,12 +43,12 @@ pub fn run(tune: &Tune) -> i32 {
     let before = tune::records(&device);
     let mut known = before.clone();
     for _ in 0..tune.runs {
-        match run_once(tune, &input) {
+        match run_once(tune, &program, &input) {
             Ok(0) => {}
             // The program has said why.
             Ok(status) => return status,
             Err(error) => {
-                say!("ravel: cannot run {}: {error}", tune.program.display());
+                say!("ravel: cannot run {}: {error}", program.display());
                 return 1;
             }
         }
@@ -71,8 +78,8 @@ pub fn run(tune: &Tune) -> i32 {
 }
 
 /// One run that measures; its exit status.
-fn run_once(tune: &Tune, input: &[u8]) -> std::io::Result<i32> {
-    let mut command = if is_source(&tune.program) {
+fn run_once(tune: &Tune, program: &Path, input: &[u8]) -> std::io::Result<i32> {
+    let mut command = if is_source(program) {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["run", "--backend", "opencl"]);
         command.args(tune.define.iter().flat_map(|definition| ["-D", definition]));
@@ -85,11 +92,11 @@ fn run_once(tune: &Tune, input: &[u8]) -> std::io::Result<i32> {
         if let Some(cycles) = tune.launch_work {
             command.args(["--launch-work", &cycles.to_string()]);
         }
-        command.arg(&tune.program);
+        command.arg(program);
         command
     } else {
         // A name without a folder is no command of the system.
-        Command::new(tune.program.canonicalize()?)
+        Command::new(program.canonicalize()?)
     };
     if let Some(device) = &tune.device {
         command.env("RAVEL_DEVICE", device);

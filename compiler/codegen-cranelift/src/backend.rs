@@ -58,4 +58,14 @@ impl Session for Jit {
     fn globals(&mut self) -> Option<Vec<usize>> {
         Some(self.global_words())
     }
+
+    fn can_free(&self) -> bool {
+        true
+    }
+
+    #[expect(unsafe_code, reason = "only the caller knows who uses the code")]
+    unsafe fn free(self: Box<Self>) {
+        // SAFETY: by contract.
+        unsafe { Jit::free(*self) }
+    }
 }

@@ -19,7 +19,8 @@ const RESERVED_BYTES: usize = 1 << 30;
 
 /// A session of compiled modules. Globals of the same name are shared between its modules.
 ///
-/// Compiled code stays in memory until the process ends, since results may point into it.
+/// Compiled code stays in memory until the process ends, since results may point into it, or until somebody who knows that none does gives it
+/// back by [`Jit::free`].
 pub struct Jit {
     target: Target,
     module: JITModule,
@@ -122,6 +123,16 @@ impl Jit {
             }
         }
         words
+    }
+
+    /// Gives back the memory of all modules.
+    ///
+    /// # Safety
+    /// No thread is in their code or will enter it, and nothing that is read later lies in their data.
+    #[expect(unsafe_code, reason = "only the caller knows who uses the code")]
+    pub unsafe fn free(self) {
+        // SAFETY: by contract.
+        unsafe { self.module.free_memory() }
     }
 
     /// Runs an entry as the whole program: [`Entries::run_program`].

@@ -60,7 +60,8 @@ pub enum Purpose<'a> {
     Nothing,
 }
 
-/// Modules compiled one after another into this process. Globals of one name are one variable. The code stays in memory until the process ends.
+/// Modules compiled one after another into this process. Globals of one name are one variable. The code stays in memory until the process ends, or
+/// until it is given back by [`Session::free`].
 pub trait Session {
     /// Compiles a module. Its entry functions can be called then; they replace earlier ones of the same names.
     ///
@@ -83,6 +84,18 @@ pub trait Session {
     fn globals(&mut self) -> Option<Vec<usize>> {
         None
     }
+
+    /// Whether [`Session::free`] gives memory back.
+    fn can_free(&self) -> bool {
+        false
+    }
+
+    /// Gives back the memory of all code and all data of the modules, where that is possible.
+    ///
+    /// # Safety
+    /// No thread is in the code or will enter it, and nothing that is read later lies in the data: constant arrays, texts and global variables.
+    #[expect(unsafe_code, reason = "only the caller knows who uses the code")]
+    unsafe fn free(self: Box<Self>) {}
 }
 
 /// Machine code of a function in this process.

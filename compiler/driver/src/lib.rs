@@ -1,7 +1,7 @@
 //! The driver: options, file access, the pipeline from a file to a running or linked program, and `--emit`.
 //!
 //! Stages do no I/O; everything that touches the file system or the process is here or in the runtime.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod backend;
 pub mod bench;

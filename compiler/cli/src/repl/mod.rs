@@ -60,7 +60,7 @@ pub fn run(session: Session) -> i32 {
 
 /// Evaluates inputs one after the other, and shows what they give; the exit status is 1 from the first that fails.
 pub fn evaluate(inputs: &[String]) -> i32 {
-    let mut session = match crate::session(Default::default()) {
+    let mut session = match crate::project::typed().and_then(crate::session) {
         Ok(session) => session,
         Err(status) => return status,
     };

@@ -1,6 +1,6 @@
 //! How many operations on reals a function does, and how many bytes it has to move, as far as its code tells.
 
-use ravel_types::{Scalar, Shape};
+use ravel_types::{Elem, Scalar, Shape};
 use ravel_wir::{Combine, Func, FuncId, Generator, Module, Op, Part, Region, Value, WithOp};
 use std::collections::HashMap;
 
@@ -11,6 +11,8 @@ const MOST_CALLS: usize = 32;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     pub operations: Option<f64>,
+    /// Those of them on `float`.
+    pub singles: Option<f64>,
     /// Arguments and results, each once.
     pub bytes: Option<f64>,
 }
@@ -22,7 +24,8 @@ pub fn count(module: &Module) -> Counts {
     let results = func.regions[func.body].insts.last().map(|_| func.regions[func.body].yields.clone());
     let all = func.params().iter().copied().chain(results.into_iter().flatten());
     let bytes = all.map(|value| bytes_of(func, value)).sum::<Option<f64>>();
-    Counts { operations: operations(module, entry, 0), bytes }
+    let operations = |counts: fn(Elem) -> bool| operations(module, entry, counts, 0);
+    Counts { operations: operations(Elem::is_float), singles: operations(|elem| elem == Elem::F32), bytes }
 }
 
 fn bytes_of(func: &Func, value: Value) -> Option<f64> {
@@ -32,7 +35,8 @@ fn bytes_of(func: &Func, value: Value) -> Option<f64> {
     Some(count * ty.elem.bytes() as f64)
 }
 
-fn operations(module: &Module, id: FuncId, depth: usize) -> Option<f64> {
+/// How many operations there are on elements that count.
+fn operations(module: &Module, id: FuncId, counts: fn(Elem) -> bool, depth: usize) -> Option<f64> {
     if depth > MOST_CALLS {
         return None;
     }
@@ -42,13 +46,14 @@ fn operations(module: &Module, id: FuncId, depth: usize) -> Option<f64> {
         _ => None,
     };
     let constants = func.insts.iter().filter_map(constant).collect();
-    Counter { module, func, constants, depth }.region(func.body)
+    Counter { module, func, constants, counts, depth }.region(func.body)
 }
 
 struct Counter<'m> {
     module: &'m Module,
     func: &'m Func,
     constants: HashMap<Value, i32>,
+    counts: fn(Elem) -> bool,
     depth: usize,
 }
 
@@ -58,14 +63,14 @@ impl Counter<'_> {
     }
 
     fn instruction(&self, data: &ravel_wir::InstData) -> Option<f64> {
-        let is_real = |value: Value| self.func.ty(value).elem.is_float();
+        let is_meant = |value: Value| (self.counts)(self.func.ty(value).elem);
         Some(match &data.op {
-            Op::Un(_, a) | Op::Bin(_, a, _) if is_real(*a) => 1.0,
+            Op::Un(_, a) | Op::Bin(_, a, _) if is_meant(*a) => 1.0,
             // How often is not known; without operations that does not matter.
             Op::Loop { body, .. } => self.none_in(*body)?,
             // At most one of the two runs.
             Op::If { then, els, .. } => self.region(*then)?.max(self.region(*els)?),
-            Op::Call { func, .. } => operations(self.module, *func, self.depth + 1)?,
+            Op::Call { func, .. } => operations(self.module, *func, self.counts, self.depth + 1)?,
             Op::With(with) => {
                 let mut total = 0.0;
                 for part in &with.parts {
@@ -96,7 +101,7 @@ impl Counter<'_> {
         let WithOp::Fold { combine, .. } = op else { return Some(0.0) };
         match combine {
             Combine::Region(region) => self.region(*region),
-            Combine::Op(_) if !self.func.ty(result).elem.is_float() => Some(0.0),
+            Combine::Op(_) if !(self.counts)(self.func.ty(result).elem) => Some(0.0),
             Combine::Op(_) => {
                 let Shape::Known(extents) = &self.func.ty(result).shape else { return None };
                 extents.iter().map(|extent| extent.as_const().map(f64::from)).product()

@@ -2,13 +2,20 @@
 //!
 //! A line `//! n = 28, 224` above a function gives values to a name of its patterns; several lines are combined. Arguments are drawn before the
 //! clock starts. A batch has so many calls that it takes 5 ms; once two batches agree, the ones that count follow.
+//!
+//! Each file has a process of its own, as tests have; how processes are followed is the same, too.
 
+mod children;
+pub mod clock;
 mod counts;
 pub mod statistics;
 pub mod store;
+mod worker;
 
+pub use children::{Settings, run};
 pub use counts::Counts;
 pub use statistics::{Change, Estimate};
+pub use worker::{Work, work};
 
 use crate::pipeline::Options;
 use crate::testing::machine::{Called, Compiled, Machine};
@@ -23,6 +30,9 @@ const BATCH: Duration = Duration::from_millis(5);
 /// Batches agree within this part; and how long that is waited for.
 const AGREEMENT: f64 = 0.02;
 const WARM_UP: Duration = Duration::from_secs(3);
+
+/// How often whoever waits is told that batches go on.
+const TELL: Duration = Duration::from_millis(500);
 
 /// Batches that count, and fewer of them where it has to be quick.
 pub const BATCHES: usize = 30;
@@ -45,6 +55,14 @@ impl Bench {
     pub fn arguments(&self) -> String {
         let each: Vec<String> = self.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         each.join(", ")
+    }
+
+    /// `bench_conv(n = 28, k = 5)`.
+    pub fn title(&self) -> String {
+        match self.arguments() {
+            none if none.is_empty() => self.name.clone(),
+            arguments => format!("{}({arguments})", self.name),
+        }
     }
 }
 
@@ -75,7 +93,7 @@ impl Suite {
     /// # Errors
     /// What is wrong with it, or with what it says of values.
     pub fn open(options: Options, file: &Path) -> Result<Suite, String> {
-        let machine = Machine::open(options, file)?;
+        let machine = Machine::open(options, file, |_| {})?;
         let mut benches = Vec::new();
         let map = &machine.compilation.map;
         let text = map.get(machine.file).map_or("", |file| &*file.text);
@@ -89,11 +107,11 @@ impl Suite {
         Ok(Suite { machine, file: file.to_path_buf(), benches })
     }
 
-    /// Times one of the benchmarks.
+    /// Times one of the benchmarks; `alive` hears that it gets on.
     ///
     /// # Errors
     /// Why that is not possible.
-    pub fn measure(&mut self, bench: &Bench, batches: usize) -> Result<Measured, String> {
+    pub fn measure(&mut self, bench: &Bench, batches: usize, alive: &mut dyn FnMut()) -> Result<Measured, String> {
         let patterns = Patterns::of(&self.machine.program, &self.machine.program.funs[bench.fun.index()])?;
         let missing = patterns.without_value(&bench.values);
         if !missing.is_empty() {
@@ -106,7 +124,15 @@ impl Suite {
         let mut counted = Counts::default();
         let compiled = self.machine.compile_and(bench.fun, kinds, &mut |module| counted = counts::count(module));
         let compiled = compiled.map_err(|refused| self.machine.refusal_text(&refused))?;
-        let mut run = |calls: usize| self.batch(&compiled, &values, calls);
+        let mut told = Instant::now();
+        let mut run = |calls: usize| {
+            // Not in front of every batch, which is to find the caches as the last one left them.
+            if told.elapsed() > TELL {
+                alive();
+                told = Instant::now();
+            }
+            self.batch(&compiled, &values, calls)
+        };
         let calls = enough(&mut run)?;
         warm(&mut run, calls)?;
         let samples: Result<Vec<f64>, String> =

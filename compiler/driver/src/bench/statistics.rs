@@ -5,8 +5,9 @@ use crate::testing::Random;
 /// How often samples are drawn anew for an interval.
 const RESAMPLES: usize = 2000;
 
-/// Changes below this part are not told from others.
-pub const LEAST_CHANGE: f64 = 0.03;
+/// Changes below this part are not told from others: where a process has its code and its data in memory makes runs of the same benchmark differ by up
+/// to 4 %, which the samples of one run do not show.
+pub const LEAST_CHANGE: f64 = 0.05;
 
 /// The middle of samples and the interval that holds the true one with 95 % probability.
 #[derive(Clone, Copy, Debug, PartialEq)]

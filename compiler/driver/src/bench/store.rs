@@ -1,6 +1,6 @@
 //! Results of benchmarks in files, to be compared with later.
 
-use super::{Measured, statistics::Estimate};
+use super::{Counts, Measured, statistics::Estimate};
 use ravel_runtime::outputs;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -24,25 +24,45 @@ pub fn machine(threads: usize) -> Value {
     json!({ "processor": processor, "threads": threads, "system": std::env::consts::OS })
 }
 
-/// Everything about a run, with all samples.
+/// Everything about a benchmark, with all samples.
+pub fn result(one: &Measured) -> Value {
+    json!({
+        "file": one.file.display().to_string(),
+        "name": one.name,
+        "arguments": one.arguments,
+        "median": one.estimate.median,
+        "low": one.estimate.low,
+        "high": one.estimate.high,
+        "operations": one.counts.operations,
+        "singles": one.counts.singles,
+        "bytes": one.counts.bytes,
+        "calls": one.calls,
+        "samples": one.samples,
+    })
+}
+
+/// The same, read; nothing if it is something else.
+pub fn measured(value: &Value) -> Option<Measured> {
+    let text = |key: &str| value[key].as_str().map(str::to_string);
+    let samples: Vec<f64> = value["samples"].as_array()?.iter().filter_map(Value::as_f64).collect();
+    Some(Measured {
+        file: PathBuf::from(text("file")?),
+        name: text("name")?,
+        arguments: text("arguments")?,
+        estimate: Estimate::of(&samples)?,
+        counts: Counts {
+            operations: value["operations"].as_f64(),
+            singles: value["singles"].as_f64(),
+            bytes: value["bytes"].as_f64(),
+        },
+        calls: usize::try_from(value["calls"].as_u64()?).ok()?,
+        samples,
+    })
+}
+
+/// Everything about a run.
 pub fn json(results: &[Measured], machine: &Value, backend: &str) -> Value {
-    let results: Vec<Value> = results
-        .iter()
-        .map(|one| {
-            json!({
-                "file": one.file.display().to_string(),
-                "name": one.name,
-                "arguments": one.arguments,
-                "median": one.estimate.median,
-                "low": one.estimate.low,
-                "high": one.estimate.high,
-                "operations": one.counts.operations,
-                "bytes": one.counts.bytes,
-                "calls": one.calls,
-                "samples": one.samples,
-            })
-        })
-        .collect();
+    let results: Vec<Value> = results.iter().map(result).collect();
     json!({ "version": env!("CARGO_PKG_VERSION"), "backend": backend, "machine": machine, "results": results })
 }
 
@@ -81,8 +101,7 @@ impl Kept {
             one["file"] == file.display().to_string() && one["name"] == name && one["arguments"] == arguments
         };
         let one = self.0["results"].as_array()?.iter().find(is_it)?;
-        let samples: Vec<f64> = one["samples"].as_array()?.iter().filter_map(Value::as_f64).collect();
-        Estimate::of(&samples)
+        measured(one).map(|one| one.estimate)
     }
 
     /// What is different about how they came to be.
@@ -92,5 +111,22 @@ impl Kept {
         }
         let other = self.0["backend"].as_str().filter(|other| *other != backend)?;
         Some(format!("was measured with the backend {other}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_as_they_were_written() {
+        let samples = vec![1.0, 0.1 + 0.2, 3e-9];
+        let counts = Counts { operations: Some(7.0), singles: None, bytes: Some(0.5) };
+        let estimate = Estimate::of(&samples).expect("there are samples");
+        let (name, arguments) = ("bench_a".to_string(), "n = 3".to_string());
+        let one = Measured { file: "a.sac".into(), name, arguments, estimate, counts, calls: 5, samples };
+        let read = measured(&result(&one)).expect("it is one");
+        assert_eq!((result(&read), read.samples), (result(&one), one.samples));
+        assert!(measured(&json!({ "name": "bench_a" })).is_none());
     }
 }

@@ -355,6 +355,7 @@ impl Session {
         is_own: bool,
         explains: bool,
     ) -> Result<(Instance, String), CallError> {
+        self.values_left = true;
         let Call { mut compilation, mut program, fun, types } = self.lower_call(function, arguments)?;
         if explains {
             compilation.explanation = Some(Explanation::default());

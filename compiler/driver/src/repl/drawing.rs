@@ -1,8 +1,9 @@
 //! `:show` and `:plot`: values as pictures, at the prompt or in files.
 
+use super::input::single_call;
 use super::source::INPUT;
 use super::value::Value;
-use super::{Refusal, Reply, Session, reply, single_call};
+use super::{Refusal, Reply, Session, reply};
 use crate::outputs::Inputs;
 use crate::pictures::{Picture, Plot, Terminal};
 use ravel_syntax::ReplInput;

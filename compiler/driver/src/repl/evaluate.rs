@@ -259,6 +259,7 @@ impl Session {
         entry: Entry,
     ) -> Result<(Vec<Kind>, bool), Failure> {
         let specialized = compilation.specialize(program, entry)?;
+        self.uses_libraries |= !compilation.foreign.is_empty();
         compilation.load_foreign()?;
         let module = compilation.optimize(specialized.module)?;
         let has_effects = module.funcs.values().any(|func| func.effects);

@@ -32,7 +32,7 @@ impl Session {
             };
             return reply(Err(refusal));
         }
-        let is_value = matches!(input, ReplInput::Expression(_)) || super::single_call(&input);
+        let is_value = matches!(input, ReplInput::Expression(_)) || super::input::single_call(&input);
         let shown: Outcome<String> = self.emitted(stage, text, &scanned.tokens, is_value);
         reply(shown.map(|shown| (shown.trim_end().to_string(), String::new())))
     }

@@ -21,6 +21,10 @@ pub enum Event {
     Begin { at: usize, output: u64 },
     /// It goes on with the arguments that this seed gives.
     Case { seed: u64 },
+    /// It gets on: its time begins anew.
+    Alive,
+    /// What a benchmark found out.
+    Measured { result: Value },
     /// It has ended.
     End { at: usize, passed: bool, seconds: f64, message: String, output: u64 },
     /// The file cannot be run.
@@ -29,7 +33,7 @@ pub enum Event {
     Done,
 }
 
-const KINDS: [Kind; 3] = [Kind::Unit, Kind::Property, Kind::Fails];
+const KINDS: [Kind; 4] = [Kind::Unit, Kind::Property, Kind::Fails, Kind::Bench];
 
 impl Event {
     fn line(&self) -> String {
@@ -39,6 +43,8 @@ impl Event {
             }
             Event::Begin { at, output } => json!({ "is": "begin", "at": at, "output": output }),
             Event::Case { seed } => json!({ "is": "case", "seed": seed }),
+            Event::Alive => json!({ "is": "alive" }),
+            Event::Measured { result } => json!({ "is": "measured", "result": result }),
             Event::End { at, passed, seconds, message, output } => json!({
                 "is": "end", "at": at, "passed": passed, "seconds": seconds, "message": message, "output": output
             }),
@@ -61,6 +67,8 @@ impl Event {
                 line: usize::try_from(number("line")?).ok()?,
             },
             "begin" => Event::Begin { at: at()?, output: number("output")? },
+            "alive" => Event::Alive,
+            "measured" => Event::Measured { result: value["result"].clone() },
             "case" => Event::Case { seed: number("seed")? },
             "end" => Event::End {
                 at: at()?,
@@ -91,6 +99,11 @@ impl Writer {
     pub fn tell(&mut self, event: &Event) -> io::Result<()> {
         self.0.write_all(event.line().as_bytes())
     }
+}
+
+/// How much functions have written so far.
+pub fn written(folder: &Path) -> u64 {
+    std::fs::metadata(folder.join(OUTPUT)).map_or(0, |file| file.len())
 }
 
 /// The parent's end.
@@ -128,6 +141,8 @@ mod tests {
             Event::Test { at: 0, name: "test_a".to_string(), kind: Kind::Unit, line: 3 },
             Event::Begin { at: 0, output: 5 },
             Event::Case { seed: u64::MAX },
+            Event::Alive,
+            Event::Measured { result: json!({ "samples": [0.5] }) },
             Event::End { at: 0, passed: false, seconds: 0.5, message: "a\n\"b\"\u{1}".to_string(), output: 7 },
             Event::Broken { message: String::new() },
             Event::Done,

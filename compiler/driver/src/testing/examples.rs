@@ -1,7 +1,7 @@
 //! Transcripts as tests: a session of the prompt goes through them, in the folder that `ravel test` was started in.
 
 use super::child::{self, Limits};
-use super::run::file_outcome;
+use super::follow::file_outcome;
 use super::transcript::{self, Block};
 use super::{Kind, Outcome, Settings};
 use ravel_runtime::outputs::Folder;
@@ -64,7 +64,7 @@ fn session(
         command.arg("repl").args(source).args(["--threads", &settings.threads.to_string()]);
         let input = format!("{}{}", before(file, text, &mut command), transcript::session(blocks));
         let start = Instant::now();
-        let limits = Limits { time: settings.timeout, input: input.as_bytes(), folder: folder.path(), together: true };
+        let limits = Limits { most: settings.most, input: input.as_bytes(), folder: folder.path(), together: true };
         let finished =
             child::finish(&mut command, &limits).map_err(|error| format!("cannot start a child: {error}"))?;
         let written = String::from_utf8_lossy(&finished.output).into_owned();
@@ -73,8 +73,10 @@ fn session(
             outcome.time = start.elapsed() / u32::try_from(blocks.len()).unwrap_or(1);
             outcome.passed = wrong.is_none();
             outcome.message = wrong.unwrap_or_default();
-            if finished.status.is_none() && !outcome.passed {
-                outcome.message.push_str(&format!("it takes longer than {} s\n", settings.timeout.as_secs_f64()));
+            if let Err(why) = &finished.status
+                && !outcome.passed
+            {
+                outcome.message.push_str(why);
             }
         }
     }

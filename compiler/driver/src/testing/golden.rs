@@ -1,7 +1,7 @@
 //! Programs with a recorded output: `NAME.out` beside `NAME.sac`, perhaps with `.in`, `.args` and `.status`.
 
 use super::child::{self, Limits};
-use super::run::file_outcome;
+use super::follow::file_outcome;
 use super::{Kind, Outcome, Settings};
 use crate::backend::Backend;
 use ravel_runtime::outputs::{self, Folder};
@@ -29,24 +29,24 @@ pub fn run(settings: &Settings, program: &Path, file: &Path, backend: Backend) -
     command.args(["--threads", &settings.threads.to_string()]).arg(file);
     command.args(String::from_utf8_lossy(&companion("args")).split_whitespace());
     let start = Instant::now();
-    let limits = Limits { time: settings.timeout, input: &companion("in"), folder: folder.path(), together: false };
+    let limits = Limits { most: settings.most, input: &companion("in"), folder: folder.path(), together: false };
     let finished = child::finish(&mut command, &limits).map_err(|error| format!("cannot start a child: {error}"))?;
     outcome.time = start.elapsed();
     let wanted_status: i32 = String::from_utf8_lossy(&companion("status")).trim().parse().unwrap_or(0);
     let wanted = companion("out");
     let why = match finished.status {
-        None => Some(format!("it takes longer than {} s\n", settings.timeout.as_secs_f64())),
+        Err(why) => Some(why),
         // Who blesses means the output; a program that does not compile has none.
-        Some(status) if status != wanted_status => {
+        Ok(status) if status != wanted_status => {
             Some(format!("exit status {status}, expected {wanted_status} (what stands in .status, or 0)\n"))
         }
-        Some(_) if settings.bless && wanted == finished.output => None,
-        Some(_) if settings.bless => {
+        Ok(_) if settings.bless && wanted == finished.output => None,
+        Ok(_) if settings.bless => {
             let path = file.with_extension("out");
             let written = outputs::write(&path, &finished.output);
             written.err().map(|why| format!("cannot write {}: {why}\n", path.display()))
         }
-        Some(_) => {
+        Ok(_) => {
             let (wanted, found) = (String::from_utf8_lossy(&wanted), String::from_utf8_lossy(&finished.output));
             difference(&wanted, &found, settings.tolerance)
         }

@@ -1,6 +1,7 @@
 //! Functions of a program as something to call: compiled for kinds of arguments, on the backend that is asked for.
 
 use crate::backend::Kind as Place;
+use crate::bench::clock::Clock;
 use crate::pipeline::{Compilation, Failure};
 use crate::places::Functions;
 use crate::repl::value::{self, Value};
@@ -17,7 +18,7 @@ use ravel_types::Elem;
 use ravel_wir::Module;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A file in core, and what compiles its functions.
 pub struct Machine {
@@ -60,13 +61,14 @@ pub enum Refused {
 }
 
 impl Machine {
-    /// Reads a file.
+    /// Reads a file; `note` hears what was read for it.
     ///
     /// # Errors
     /// What is wrong with it, as text.
-    pub fn open(options: crate::Options, path: &Path) -> Result<Machine, String> {
+    pub fn open(options: crate::Options, path: &Path, note: fn(&Compilation)) -> Result<Machine, String> {
         let mut compilation = Compilation::new(options);
         let lowered = compilation.core(path);
+        note(&compilation);
         let program = lowered.map_err(|failure| match failure {
             Failure::Source => {
                 compilation.finish_reports();
@@ -151,13 +153,13 @@ impl Machine {
         let objects = value::objects(&compiled.kinds);
         let call = self.caller(compiled);
         let outcome = run_session(move || {
-            let start = Instant::now();
+            let clock = Clock::start();
             for _ in 0..calls {
                 let mut words = Vec::with_capacity(args.len());
                 args.iter().for_each(|value| value.words(&mut words));
                 drop(call(words, &objects)?);
             }
-            Ok(start.elapsed())
+            Ok(clock.elapsed())
         });
         outcome.map_err(Called::Fault)?
     }

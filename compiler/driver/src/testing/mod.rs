@@ -8,10 +8,11 @@ mod arguments;
 pub mod child;
 mod collect;
 mod elements;
-mod events;
+pub(crate) mod events;
 mod examples;
 mod faults;
 mod find;
+pub(crate) mod follow;
 mod golden;
 pub mod machine;
 mod property;
@@ -21,6 +22,7 @@ mod transcript;
 mod worker;
 
 pub use arguments::{Case, Patterns};
+pub use child::Most;
 pub use collect::{Target, collect, files_with};
 pub use elements::Random;
 pub use find::{functions as find_functions, kind_of, notes_above};
@@ -30,6 +32,7 @@ pub use transcript::PROMPT;
 pub use worker::work;
 
 use crate::backend::Backend;
+use crate::pipeline::Compilation;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -47,6 +50,8 @@ pub enum Kind {
     Golden,
     /// A transcript of the prompt.
     Example,
+    /// A function `bench_...`, which is timed.
+    Bench,
     /// The file as a whole, where nothing in it can be run.
     File,
 }
@@ -60,6 +65,7 @@ impl Kind {
             Kind::Fails => "fails",
             Kind::Golden => "golden",
             Kind::Example => "example",
+            Kind::Bench => "bench",
             Kind::File => "file",
         }
     }
@@ -79,6 +85,8 @@ pub struct Outcome {
     pub message: String,
     /// What it wrote.
     pub output: String,
+    /// What a benchmark found out.
+    pub measured: Option<serde_json::Value>,
 }
 
 /// How tests are run.
@@ -92,8 +100,8 @@ pub struct Settings {
     pub threads: usize,
     /// Children at a time.
     pub jobs: usize,
-    /// A test that takes longer has failed.
-    pub timeout: Duration,
+    /// A test that takes more has failed.
+    pub most: Most,
     /// Only tests whose `file:name` holds this.
     pub filter: Option<String>,
     /// From which the arguments of properties are drawn.
@@ -119,15 +127,20 @@ pub struct Work {
     pub seed: u64,
     pub cases: usize,
     pub list: bool,
+    /// Hears what a compilation has read.
+    pub note: fn(&Compilation),
 }
 
 /// The seed of whoever gives none: tests that pass today pass tomorrow.
 pub const SEED: u64 = 1;
 
+/// How much memory a child may use by default: few programs need more, and few machines have less.
+pub const MEMORY: u64 = 4 << 30;
+
 /// How many arguments a property gets by default.
 pub const CASES: usize = 100;
 
 /// Whether a filter lets a test through.
-fn admits(filter: Option<&str>, file: &std::path::Path, name: &str) -> bool {
+pub(crate) fn admits(filter: Option<&str>, file: &std::path::Path, name: &str) -> bool {
     filter.is_none_or(|part| format!("{}:{name}", file.display()).contains(part))
 }

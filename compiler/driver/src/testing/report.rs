@@ -164,6 +164,7 @@ mod tests {
             time: Duration::from_millis(2),
             message: message.to_string(),
             output: String::new(),
+            measured: None,
         }
     }
 

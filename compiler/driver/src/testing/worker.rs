@@ -1,6 +1,6 @@
 //! The child's part: the tests of one file, one after the other.
 
-use super::events::{Event, OUTPUT, Writer};
+use super::events::{Event, Writer, written};
 use super::faults::code_of;
 use super::find::{self, Test};
 use super::machine::{Called, Machine, Refused};
@@ -35,9 +35,8 @@ impl Judged {
 /// The parent's folder cannot be written to.
 pub fn work(options: Options, file: &Path, work: &Work) -> io::Result<()> {
     let mut parent = Writer::open(&work.folder)?;
-    // Where memory runs out, the system ends this process and not another one.
-    drop(std::fs::write("/proc/self/oom_score_adj", "1000"));
-    let mut machine = match Machine::open(options, file) {
+    ravel_runtime::child::end_first();
+    let mut machine = match Machine::open(options, file, work.note) {
         Ok(machine) => machine,
         Err(message) => return parent.tell(&Event::Broken { message }),
     };
@@ -58,11 +57,6 @@ pub fn work(options: Options, file: &Path, work: &Work) -> io::Result<()> {
         }
     }
     parent.tell(&Event::Done)
-}
-
-/// How much tests have written so far.
-fn written(folder: &Path) -> u64 {
-    std::fs::metadata(folder.join(OUTPUT)).map_or(0, |file| file.len())
 }
 
 fn judge(machine: &mut Machine, file: &Path, test: &Test, work: &Work, parent: &mut Writer) -> Judged {

@@ -11,3 +11,4 @@ pub mod instance;
 pub mod looks;
 mod mismatch;
 mod trace;
+pub mod weak;

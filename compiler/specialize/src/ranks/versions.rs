@@ -11,7 +11,7 @@
 //! Functions that neither loop nor call what loops stay as they are, as do those without results, and a rank for which the
 //! body has an error has no version.
 
-use crate::calls::dispatch::{Weak, least_axes, weaken};
+use crate::calls::weak::{Weak, least_axes, weaken};
 use crate::spec::Spec;
 use crate::value::{Sc, Val};
 use crate::walk;
