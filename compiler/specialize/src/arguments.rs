@@ -51,9 +51,8 @@ impl Spec<'_> {
             return (diagnostic, false);
         }
         // What a literal is everybody sees, unless its type is what is wrong.
-        let is_literal = |arg: &&Argument| self.options.map.snippet(arg.span).parse::<f64>().is_ok();
-        let all = diagnostic.code == Code::NoInstance;
-        let shown: Vec<&Argument> = args.into_iter().filter(|arg| all || !is_literal(arg)).collect();
+        let all = matches!(diagnostic.code, Code::NoInstance | Code::ConditionFails);
+        let shown: Vec<&Argument> = args.into_iter().filter(|arg| all || !self.is_number(arg.span)).collect();
         if shown.is_empty() {
             return (diagnostic, false);
         }
@@ -78,6 +77,11 @@ impl Spec<'_> {
             }
         }
         (diagnostic, true)
+    }
+
+    /// Whether a number stands at a place.
+    pub fn is_number(&self, span: Span) -> bool {
+        self.options.map.snippet(span).parse::<f64>().is_ok()
     }
 
     /// What an argument is. Where values are what is wrong, and the text does not say it: `int[1], here [5]`.
@@ -151,7 +155,7 @@ impl Spec<'_> {
                     && fix.is_none()
                 {
                     tried[k] = turned;
-                    if self.would_fit(frame, &tried) {
+                    if self.would_fit(frame, &tried, false) {
                         fix = edited(k, &new).map(|text| (k, new, format!("{text} fits")));
                     }
                 }
@@ -175,8 +179,9 @@ impl Spec<'_> {
         Some(self.undefined(&Kind::Arr(basic, ShapeKind::Known(extents))))
     }
 
-    /// Whether these arguments fit the head of the function. What the trial emits belongs to a call that was refused.
-    fn would_fit(&mut self, frame: &Frame, args: &[Val]) -> bool {
+    /// Whether these arguments fit the head of the function, and certainly meet its conditions, if that is asked. What the trial emits belongs to
+    /// a call that was refused.
+    pub fn would_fit(&mut self, frame: &Frame, args: &[Val], with_conditions: bool) -> bool {
         let fun = self.fun(frame.fun);
         let before = (self.diagnostics.len(), self.reported.clone());
         let mut frame = Frame::new(frame.fun, frame.families.clone(), fun.locals.len());
@@ -184,7 +189,14 @@ impl Spec<'_> {
             frame.env[param.local.index()] = Some(arg.clone());
         }
         let items: Vec<_> = fun.params.iter().map(|param| &param.ty).zip(args).collect();
-        let fits = self.bind_patterns(&mut frame, &items, "") && self.diagnostics.len() == before.0;
+        let here = self.here;
+        let mut fits = self.bind_patterns(&mut frame, &items, "");
+        for condition in fun.conds.iter().filter(|condition| with_conditions && !condition.after) {
+            fits = fits
+                && matches!(self.expr(&mut frame, &condition.expr), Val::Sc(_, holds) if holds.as_bool() == Some(true));
+        }
+        self.at(here);
+        fits &= self.diagnostics.len() == before.0;
         self.diagnostics.truncate(before.0);
         self.reported = before.1;
         fits
