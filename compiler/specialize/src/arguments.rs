@@ -183,7 +183,8 @@ impl Spec<'_> {
     /// a call that was refused.
     pub fn would_fit(&mut self, frame: &Frame, args: &[Val], with_conditions: bool) -> bool {
         let fun = self.fun(frame.fun);
-        let before = (self.diagnostics.len(), self.reported.clone());
+        // A report at the same place may become a note of the last one.
+        let before = (self.diagnostics.len(), self.reported.clone(), self.diagnostics.last().cloned());
         let mut frame = Frame::new(frame.fun, frame.families.clone(), fun.locals.len());
         for (param, arg) in fun.params.iter().zip(args) {
             frame.env[param.local.index()] = Some(arg.clone());
@@ -196,9 +197,13 @@ impl Spec<'_> {
                 && matches!(self.expr(&mut frame, &condition.expr), Val::Sc(_, holds) if holds.as_bool() == Some(true));
         }
         self.at(here);
-        fits &= self.diagnostics.len() == before.0;
+        let is_silent = self.diagnostics.len() == before.0 && self.diagnostics.last() == before.2.as_ref();
+        fits &= is_silent;
         self.diagnostics.truncate(before.0);
         self.reported = before.1;
+        if let (Some(last), Some(report)) = (before.2, self.diagnostics.last_mut()) {
+            *report = last;
+        }
         fits
     }
 
@@ -222,7 +227,12 @@ fn broadcast((a, a_shape): (&str, &[i32]), sign: &str, (b, b_shape): (&str, &[i3
     const NAMES: [&str; 4] = ["i", "j", "k", "l"];
     let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
     let is_sign = !sign.is_empty() && sign.chars().all(|c| "+-*/%<>=!".contains(c));
-    if !is_sign || !is_name(a) || !is_name(b) || NAMES.contains(&a) || NAMES.contains(&b) {
+    let is_literal =
+        |text: &str| text.starts_with('[') && text.chars().all(|c| c.is_ascii_digit() || "[]., -".contains(c));
+    // What is selected from is a name; what is taken whole may be a vector of numbers.
+    let fits = |text: &str, whole: bool| is_name(text) || whole && is_literal(text);
+    let taken_whole = (a_shape.len() < b_shape.len(), b_shape.len() < a_shape.len());
+    if !is_sign || !fits(a, taken_whole.0) || !fits(b, taken_whole.1) || NAMES.contains(&a) || NAMES.contains(&b) {
         return None;
     }
     let (long, short) = if a_shape.len() < b_shape.len() { (b_shape, a_shape) } else { (a_shape, b_shape) };
@@ -271,6 +281,9 @@ mod tests {
         assert_eq!(column.as_deref(), Some("{ [i,j] -> a[i,0] + b[0,j] | [i,j] < [3,3] }"));
         let row = broadcast(("m", &[3, 2]), "*", ("row", &[2]));
         assert_eq!(row.as_deref(), Some("{ [i] -> m[i] * row | [i] < [3] }"));
+        let literal = broadcast(("m", &[2, 3]), "+", ("[10, 20, 30]", &[3]));
+        assert_eq!(literal.as_deref(), Some("{ [i] -> m[i] + [10, 20, 30] | [i] < [2] }"));
+        assert_eq!(broadcast(("[[1],[2]]", &[2, 1]), "+", ("b", &[2, 3])), None);
         assert_eq!(broadcast(("a", &[3, 2]), "+", ("b", &[3])), None);
         assert_eq!(broadcast(("a", &[3]), "+", ("b", &[4])), None);
         assert_eq!(broadcast(("f(x)", &[3, 1]), "+", ("b", &[1, 3])), None);
