@@ -297,13 +297,22 @@ pub fn no_such_counts(
     if more > 0 {
         report = report.with_note(format!("and {more} more"));
     }
+    if name == "shape" && args == 2 {
+        return report.with_help("`shape(a)` is the vector of extents, `shape(a)[0]` the first of them");
+    }
     let of_elements = [("max", "maxval", "largest"), ("min", "minval", "smallest")];
     match of_elements.iter().find(|(of_two, _, _)| *of_two == name && args == 1) {
         Some((_, function, which)) => {
             report.with_help(format!("the {which} element of an array is {function}(...), with `use Array: all;`"))
         }
         None => match module {
-            Some(module) => report.with_help(format!("add `use {module}: all;`")),
+            Some(module) => {
+                let report = report.with_help(format!("add `use {module}: all;`"));
+                match (&*module, args) {
+                    ("ArraySearch", 2) => report.with_note(format!("an axis comes first: `{name}(0, a)`")),
+                    _ => report,
+                }
+            }
             None => report,
         },
     }
@@ -416,6 +425,10 @@ pub fn missing_return(name: &str, declared: usize, at: Span, end: Span, value: O
             let place = Span { end: end.start, ..end };
             report.with_edit(format!("`return {value};`"), place, format!("    return {value};\n"))
         }
+        None if name == "main" => {
+            let place = Span { end: end.start, ..end };
+            report.with_edit("`return 0;` says that all went well", place, "    return 0;\n")
+        }
         None => report,
     }
 }
@@ -424,6 +437,9 @@ pub fn return_count(name: &str, declared: usize, given: usize, at: Span) -> Diag
     let report = Diagnostic::error(Code::ReturnCount, format!("`{name}` declares {}", count(declared, "result")));
     match given {
         0 => report.at(at, "nothing is returned"),
+        n if declared == 0 => report.at(at, format!("{} returned", count(n, "value"))).with_help(
+            "the type of the result stands in front of the name, in place of `void`; else drop the `return`",
+        ),
         n => report.at(at, format!("{} returned", count(n, "value"))),
     }
 }

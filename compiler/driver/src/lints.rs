@@ -61,7 +61,11 @@ impl Compilation {
             report.severity == Severity::Warning
                 && silent.get(&report.span().file).is_some_and(|codes| codes.contains(&report.code))
         };
-        let kept = reports.filter(|report| !is_silent(report));
+        // What mends an error may need what nothing uses now.
+        let reports: Vec<Diagnostic> = reports.collect();
+        let has_errors = reports.iter().any(Diagnostic::is_error);
+        let is_early = |report: &Diagnostic| has_errors && report.code == Code::UnusedImport;
+        let kept = reports.into_iter().filter(|report| !is_silent(report) && !is_early(report));
         self.diagnostics = kept.filter_map(|report| self.options.lints.settle(report)).collect();
     }
 }

@@ -51,9 +51,8 @@ impl Spec<'_> {
             return (diagnostic, false);
         }
         // What a literal is everybody sees, unless its type is what is wrong.
-        let is_literal = |arg: &&Argument| self.options.map.snippet(arg.span).parse::<f64>().is_ok();
-        let all = diagnostic.code == Code::NoInstance;
-        let shown: Vec<&Argument> = args.into_iter().filter(|arg| all || !is_literal(arg)).collect();
+        let all = matches!(diagnostic.code, Code::NoInstance | Code::ConditionFails);
+        let shown: Vec<&Argument> = args.into_iter().filter(|arg| all || !self.is_number(arg.span)).collect();
         if shown.is_empty() {
             return (diagnostic, false);
         }
@@ -78,6 +77,11 @@ impl Spec<'_> {
             }
         }
         (diagnostic, true)
+    }
+
+    /// Whether a number stands at a place.
+    pub fn is_number(&self, span: Span) -> bool {
+        self.options.map.snippet(span).parse::<f64>().is_ok()
     }
 
     /// What an argument is. Where values are what is wrong, and the text does not say it: `int[1], here [5]`.
@@ -151,7 +155,7 @@ impl Spec<'_> {
                     && fix.is_none()
                 {
                     tried[k] = turned;
-                    if self.would_fit(frame, &tried) {
+                    if self.would_fit(frame, &tried, false) {
                         fix = edited(k, &new).map(|text| (k, new, format!("{text} fits")));
                     }
                 }
@@ -175,8 +179,9 @@ impl Spec<'_> {
         Some(self.undefined(&Kind::Arr(basic, ShapeKind::Known(extents))))
     }
 
-    /// Whether these arguments fit the head of the function. What the trial emits belongs to a call that was refused.
-    fn would_fit(&mut self, frame: &Frame, args: &[Val]) -> bool {
+    /// Whether these arguments fit the head of the function, and certainly meet its conditions, if that is asked. What the trial emits belongs to
+    /// a call that was refused.
+    pub fn would_fit(&mut self, frame: &Frame, args: &[Val], with_conditions: bool) -> bool {
         let fun = self.fun(frame.fun);
         // What is wrong with the trial must not be added to the report that is there.
         let before = (std::mem::take(&mut self.diagnostics), self.reported.clone());
@@ -185,7 +190,14 @@ impl Spec<'_> {
             frame.env[param.local.index()] = Some(arg.clone());
         }
         let items: Vec<_> = fun.params.iter().map(|param| &param.ty).zip(args).collect();
-        let fits = self.bind_patterns(&mut frame, &items, "") && self.diagnostics.is_empty();
+        let here = self.here;
+        let mut fits = self.bind_patterns(&mut frame, &items, "");
+        for condition in fun.conds.iter().filter(|condition| with_conditions && !condition.after) {
+            fits = fits
+                && matches!(self.expr(&mut frame, &condition.expr), Val::Sc(_, holds) if holds.as_bool() == Some(true));
+        }
+        self.at(here);
+        fits &= self.diagnostics.is_empty();
         (self.diagnostics, self.reported) = before;
         fits
     }
@@ -210,7 +222,12 @@ fn broadcast((a, a_shape): (&str, &[i32]), sign: &str, (b, b_shape): (&str, &[i3
     const NAMES: [&str; 4] = ["i", "j", "k", "l"];
     let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
     let is_sign = !sign.is_empty() && sign.chars().all(|c| "+-*/%<>=!".contains(c));
-    if !is_sign || !is_name(a) || !is_name(b) || NAMES.contains(&a) || NAMES.contains(&b) {
+    let is_literal =
+        |text: &str| text.starts_with('[') && text.chars().all(|c| c.is_ascii_digit() || "[]., -".contains(c));
+    // What is selected from is a name; what is taken whole may be a vector of numbers.
+    let fits = |text: &str, whole: bool| is_name(text) || whole && is_literal(text);
+    let taken_whole = (a_shape.len() < b_shape.len(), b_shape.len() < a_shape.len());
+    if !is_sign || !fits(a, taken_whole.0) || !fits(b, taken_whole.1) || NAMES.contains(&a) || NAMES.contains(&b) {
         return None;
     }
     let (long, short) = if a_shape.len() < b_shape.len() { (b_shape, a_shape) } else { (a_shape, b_shape) };
@@ -259,6 +276,9 @@ mod tests {
         assert_eq!(column.as_deref(), Some("{ [i,j] -> a[i,0] + b[0,j] | [i,j] < [3,3] }"));
         let row = broadcast(("m", &[3, 2]), "*", ("row", &[2]));
         assert_eq!(row.as_deref(), Some("{ [i] -> m[i] * row | [i] < [3] }"));
+        let literal = broadcast(("m", &[2, 3]), "+", ("[10, 20, 30]", &[3]));
+        assert_eq!(literal.as_deref(), Some("{ [i] -> m[i] + [10, 20, 30] | [i] < [2] }"));
+        assert_eq!(broadcast(("[[1],[2]]", &[2, 1]), "+", ("b", &[2, 3])), None);
         assert_eq!(broadcast(("a", &[3, 2]), "+", ("b", &[3])), None);
         assert_eq!(broadcast(("a", &[3]), "+", ("b", &[4])), None);
         assert_eq!(broadcast(("f(x)", &[3, 1]), "+", ("b", &[1, 3])), None);

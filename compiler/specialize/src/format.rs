@@ -111,6 +111,23 @@ fn converted(shown: &str, kind: char) -> Option<String> {
 }
 
 impl Spec<'_> {
+    /// A format without conversions, which texts of other languages need not have, with one for each argument behind it: where it stands, and what
+    /// to write.
+    fn format_for<T>(&self, first: usize, conversions: &[T], args: &[Val]) -> Option<(Span, String)> {
+        let place = self.user_call()?.1.get(first - 1)?.span;
+        let inner = self.quotable(place)?.strip_prefix('"')?.strip_suffix('"')?;
+        if !conversions.is_empty() || inner.contains('"') {
+            return None;
+        }
+        let wanted: Option<Vec<&str>> = args.iter().map(|arg| self.conversion_of(arg)).collect();
+        let wanted = wanted?.join(" ");
+        let (text, end) = match inner.strip_suffix("\\n") {
+            Some(text) => (text, "\\n"),
+            None => (inner, ""),
+        };
+        Some((place, format!("\"{} {}{end}\"", text.trim_end(), wanted)))
+    }
+
     /// Reports a format that does not fit its arguments, if the call of a native has one that is known.
     pub fn check_format(&mut self, symbol: &str, args: &[Val]) {
         let Some((_, at)) = FORMATS.iter().find(|(name, _)| *name == symbol) else { return };
@@ -141,7 +158,11 @@ impl Spec<'_> {
                     n => format!("{n} are"),
                 }
             );
-            return self.report(report(title, "format and arguments do not fit".to_string()));
+            let report = report(title, "format and arguments do not fit".to_string());
+            return self.report(match self.format_for(at + 1, &conversions, args) {
+                Some((place, text)) => report.with_edit(format!("the format {text}"), place, text),
+                None => report,
+            });
         }
         for (i, ((shown, wanted, _), arg)) in conversions.iter().zip(args).enumerate() {
             let elem = self.elem_of(arg);

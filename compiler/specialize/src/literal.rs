@@ -160,6 +160,21 @@ impl Spec<'_> {
         }
     }
 
+    /// Adds to a new report on a literal what its author may have meant: vectors joined, or rows of different lengths, which there are not.
+    fn explain_ragged(&mut self, before: usize, rank: usize) {
+        let site = self.user_site();
+        let text = self.quotable(site).and_then(|text| text.strip_prefix('[')?.strip_suffix(']'));
+        let parts: Vec<String> =
+            text.map_or(Vec::new(), |text| text.split(',').map(|p| p.trim().to_string()).collect());
+        let is_name = |text: &String| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let Some(report) = self.diagnostics.get_mut(before) else { return };
+        report.notes.push("all rows of an array have the same length".to_string());
+        if rank == 1 && parts.len() > 1 && parts.iter().all(is_name) {
+            let joined = parts.join(" ++ ");
+            *report = report.clone().with_edit(format!("`{joined}` joins vectors"), site, joined);
+        }
+    }
+
     fn stack_arrays(&mut self, values: Vec<Val>) -> Val {
         let Some(ElemTy::Basic(basic)) = self.elem_of(&values[0]) else {
             return Val::Bottom;
@@ -183,7 +198,9 @@ impl Spec<'_> {
                     .enumerate()
                     .map(|(axis, (l, r))| Agree { left: l.clone(), right: r.clone(), axis: axis as u32 })
                     .collect();
+                let before = self.diagnostics.len();
                 self.require_agreement(&pairs, "the cells of an array literal", Some("cell"));
+                self.explain_ragged(before, a.len());
             }
         }
         if let Some(constants) = self.constant_cells(basic, &values) {

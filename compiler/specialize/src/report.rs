@@ -107,7 +107,7 @@ impl Spec<'_> {
     }
 
     /// The report with labels on the arguments of the user's call that it is about; false if it is about none.
-    fn on_arguments(&self, diagnostic: Diagnostic) -> (Diagnostic, bool) {
+    pub fn on_arguments(&self, diagnostic: Diagnostic) -> (Diagnostic, bool) {
         match self.user_call() {
             Some((call, args)) if call.span == diagnostic.span() => self.label_arguments(diagnostic, args),
             _ => (diagnostic, false),
@@ -115,7 +115,7 @@ impl Spec<'_> {
     }
 
     /// Where the arguments are labelled, nobody needs to know which function of the library it was.
-    fn report_with_origin(&mut self, mut diagnostic: Diagnostic, site: Span, labelled: bool) {
+    pub fn report_with_origin(&mut self, mut diagnostic: Diagnostic, site: Span, labelled: bool) {
         if site != self.here
             && !labelled
             && let Some(inner) = self.stack.last()

@@ -1,8 +1,8 @@
 //! Reshape, and catenation, take and drop of vectors.
 
 use crate::check::coded;
-use crate::spec::Spec;
-use crate::value::{Sc, Val};
+use crate::spec::{Argument, Spec};
+use crate::value::{Kind, Sc, ShapeKind, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::UserTypeKind;
 use ravel_diagnostics::Code;
@@ -145,6 +145,33 @@ impl Spec<'_> {
         true
     }
 
+    /// Adds to a new report on `reshape(a, [2,3])` the call with its arguments exchanged, if that keeps the number of elements.
+    fn suggest_other_order(&mut self, before: usize) {
+        let Some((call, [first, second])) = self.user_call().map(|(site, args)| (site.span, &args[..])) else { return };
+        let numbers = |arg: &Argument| match &arg.kind {
+            Kind::Tup(_, parts) => parts.iter().map(|part| part.form()?.as_const().map(i64::from)).collect(),
+            _ => None::<Vec<i64>>,
+        };
+        let count = match &first.kind {
+            Kind::Tup(_, parts) => Some(parts.len() as i64),
+            Kind::Arr(_, ShapeKind::Known(extents)) => {
+                extents.iter().map(|extent| extent.as_ref()?.as_const().map(i64::from)).product()
+            }
+            _ => None,
+        };
+        let fits = count.is_some() && numbers(second).map(|extents| extents.iter().product()) == count;
+        let whole = self.quotable(call).and_then(|text| text.split_once('(')).map(|(name, _)| name.trim().to_string());
+        if let (true, Some(name), Some(a), Some(shape)) =
+            (fits, whole, self.quotable(first.span), self.quotable(second.span))
+        {
+            let text = format!("{name}({shape}, {a})");
+            if let Some(report) = self.diagnostics.get_mut(before) {
+                let new = report.clone().with_note("the new shape comes first");
+                *report = new.with_edit(format!("`{text}`"), call, text);
+            }
+        }
+    }
+
     /// Checks that two shapes have equally many elements.
     fn require_counts(&mut self, new: &[Sc], old: &[Sc]) {
         let constants = |s: &[Sc]| s.iter().map(|s| s.as_int().map(i64::from)).product::<Option<i64>>();
@@ -158,7 +185,9 @@ impl Spec<'_> {
                     show(new)
                 );
                 let fault = coded(Code::ReshapeCount, &text, Vec::new());
+                let before = self.diagnostics.len();
                 self.certain_fault(Code::ReshapeCount, text, fault);
+                self.suggest_other_order(before);
             }
             return;
         }

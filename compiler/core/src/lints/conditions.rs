@@ -1,51 +1,12 @@
-//! Conditions that always give the same, and conditions of functions that never hold.
+//! Conditions of functions that never hold.
 
+use super::Look;
 use super::constants::{Value, value};
-use super::names::each_stmt;
-use super::{Look, each_expr};
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_syntax::ast::*;
 use ravel_syntax::print_expr;
 use std::collections::BTreeMap;
-
-/// `if (1 == 2)`, `while (false)`. A loop without end is what its author means.
-pub(super) fn constant(function: &Function, look: &mut Look<'_>) {
-    let Some(body) = &function.body else { return };
-    if !look.is_on(Code::ConstantCondition) {
-        return;
-    }
-    let mut found: Vec<(&Expr, bool, &str)> = Vec::new();
-    let mut add = |cond, what, alone: Option<bool>| {
-        if let Some(Value::Bool(always)) = value(cond)
-            && alone.is_none_or(|only| only == always)
-        {
-            found.push((cond, always, what));
-        }
-    };
-    // Bodies of with-loops have statements, too.
-    let mut blocks: Vec<&[Stmt]> = vec![&body.stmts];
-    each_expr(function, &mut |expr| match &expr.kind {
-        ExprKind::Cond { cond, .. } => add(cond, "the other value is never taken", None),
-        ExprKind::With(with) => blocks.extend(with.parts.iter().map(|part| &part.body.stmts[..])),
-        _ => {}
-    });
-    for block in blocks {
-        each_stmt(block, &mut |stmt| match &stmt.kind {
-            StmtKind::If { cond, .. } => add(cond, "one of the branches is never taken", None),
-            StmtKind::While { cond, .. } | StmtKind::For { cond, .. } => {
-                add(cond, "the body is never reached", Some(false));
-            }
-            _ => {}
-        });
-    }
-    for (cond, always, what) in found {
-        if look.has_expr(cond) {
-            let title = format!("this condition is always {always}");
-            look.push(Diagnostic::warning(Code::ConstantCondition, title).at(cond.span, what));
-        }
-    }
-}
 
 /// Bounds that a conjunction of comparisons sets to one expression, each with whether it is excluded, and where.
 #[derive(Clone, Copy, Default)]
@@ -74,7 +35,9 @@ pub(super) fn guards(function: &Function, look: &mut Look<'_>) {
             return;
         }
         let Some((what, op, limit)) = comparison(term) else { continue };
-        let bounds = known.entry(print_expr(what)).or_default();
+        let bounds = known
+            .entry(print_expr(what))
+            .or_insert_with(|| Bounds { lower: measure(function, what).map(|at| (0.0, false, at)), upper: None });
         let (lower, upper) = match op {
             "<" => (None, Some((limit, true, term.span))),
             "<=" => (None, Some((limit, false, term.span))),
@@ -97,14 +60,38 @@ pub(super) fn guards(function: &Function, look: &mut Look<'_>) {
         {
             let title = format!("the conditions of `{}` never hold", function.name.name);
             let other = if high.2 == term.span { low.2 } else { high.2 };
-            look.push(
-                Diagnostic::warning(Code::GuardNeverHolds, title)
-                    .at(term.span, "excludes the other")
-                    .with_label(other, "what this one asks for")
-                    .with_note("no call of the function can succeed"),
-            );
+            let report = Diagnostic::warning(Code::GuardNeverHolds, title);
+            let report = match measure(function, what) {
+                // A measure that the text names where it stands has that place alone.
+                Some(place) if place == other && place == what.span => report.at(term.span, "this is never negative"),
+                Some(place) if place == other => {
+                    report.at(term.span, "asks for less than 0").with_label(other, "this is never negative")
+                }
+                _ => report.at(term.span, "excludes the other").with_label(other, "what this one asks for"),
+            };
+            look.push(report.with_note("no call of the function can succeed"));
             return;
         }
+    }
+}
+
+/// Where a name stands in the types of parameters, if it measures an array: an extent, or a number of axes. Other measures stand where they are.
+fn measure(function: &Function, what: &Expr) -> Option<Span> {
+    let ExprKind::Name(name) = &what.kind else { return length(what).then_some(what.span) };
+    let mut dims = function.params.iter().flat_map(|param| param.ty.dims.iter().flatten());
+    dims.find_map(|dim| match &dim.kind {
+        DimKind::Name(extent) if extent.name == name.name => Some(extent.span),
+        DimKind::Axes { count: AxisCount::Name { name: count, .. }, .. } if count.name == name.name => Some(count.span),
+        _ => None,
+    })
+}
+
+/// `dim(a)`, `shape(a)[0]`.
+fn length(what: &Expr) -> bool {
+    let calls = |expr: &Expr, called: &str| matches!(&expr.kind, ExprKind::Call(call) if &*call.callee.name == called);
+    match &what.kind {
+        ExprKind::Select { array, selectors } => calls(array, "shape") && selectors.len() == 1,
+        _ => calls(what, "dim"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Values of expressions that consist of literals alone.
 
 use ravel_syntax::ast::*;
+use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) enum Value {
@@ -9,27 +10,47 @@ pub(super) enum Value {
     Bool(bool),
 }
 
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Int(value) => write!(f, "{value}"),
+            Value::Real(value) => write!(f, "{value:?}"),
+            Value::Bool(value) => write!(f, "{value}"),
+        }
+    }
+}
+
 /// The value of an expression, if it has no names and no calls and cannot wrap or fail.
 pub(super) fn value(expr: &Expr) -> Option<Value> {
+    value_with(expr, &|_| None)
+}
+
+/// The same where some variables have a value. What decides `&&` and `||` need not have both sides.
+pub(super) fn value_with(expr: &Expr, known: &dyn Fn(&str) -> Option<Value>) -> Option<Value> {
+    let of = |expr| value_with(expr, known);
     match &expr.kind {
         ExprKind::Number(number) => Some(number_value(number.value)),
         ExprKind::Bool(value) => Some(Value::Bool(*value)),
-        ExprKind::Unary { op, operand } => match (&*op.name, value(operand)?) {
+        ExprKind::Name(name) if name.module.is_none() => known(&name.name),
+        ExprKind::Unary { op, operand } => match (&*op.name, of(operand)?) {
             ("-", Value::Int(value)) => Some(Value::Int(-value)),
             ("-", Value::Real(value)) => Some(Value::Real(-value)),
             ("!", Value::Bool(value)) => Some(Value::Bool(!value)),
             _ => None,
         },
-        ExprKind::And { left, right } => both(left, right).map(|(left, right)| Value::Bool(left && right)),
-        ExprKind::Or { left, right } => both(left, right).map(|(left, right)| Value::Bool(left || right)),
-        ExprKind::Binary { op, left, right } => binary(&op.name, value(left)?, value(right)?),
+        ExprKind::And { left, right } => decided(of(left), of(right), false),
+        ExprKind::Or { left, right } => decided(of(left), of(right), true),
+        ExprKind::Binary { op, left, right } => binary(&op.name, of(left)?, of(right)?),
         _ => None,
     }
 }
 
-fn both(left: &Expr, right: &Expr) -> Option<(bool, bool)> {
-    match (value(left)?, value(right)?) {
-        (Value::Bool(left), Value::Bool(right)) => Some((left, right)),
+/// The value of `&&` or `||`, which one side decides if it is `short`.
+fn decided(left: Option<Value>, right: Option<Value>, short: bool) -> Option<Value> {
+    let short = Value::Bool(short);
+    match (left, right) {
+        (Some(side), _) | (_, Some(side)) if side == short => Some(short),
+        (Some(Value::Bool(_)), Some(right @ Value::Bool(_))) => Some(right),
         _ => None,
     }
 }

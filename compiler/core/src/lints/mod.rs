@@ -8,6 +8,7 @@ mod constants;
 mod functions;
 mod imports;
 mod kinds;
+mod known;
 mod liveness;
 mod names;
 mod overloads;
@@ -71,7 +72,7 @@ impl Core<'_> {
             }
             functions::unused_parameters(function, look);
             conditions::guards(function, look);
-            conditions::constant(function, look);
+            known::look(function, look);
             reals::look(function, look);
             liveness::look(function, look);
         }

@@ -164,11 +164,15 @@ impl Spec<'_> {
                 Val::Arr(..) if i >= fun.params.len() && self.outer_rank(arg).is_none() => &self.narrow_outer(arg, &[]),
                 Val::Arr(..) | Val::Tup(..) if i >= fun.params.len() => {
                     let shown = self.show_value_type(arg);
-                    self.error(
-                        Code::ForeignArgument,
-                        format!("argument {} of `{}` must be a scalar, found {shown}", i + 1, fun.name),
-                        "an array is passed here",
-                    );
+                    let site = self.user_site();
+                    let title = format!("argument {} of `{}` must be a scalar, found {shown}", i + 1, fun.name);
+                    let place = self.user_call().and_then(|(_, args)| args.get(i)).map(|arg| arg.span);
+                    let text = place.and_then(|place| self.quotable(place)).unwrap_or("..");
+                    let report =
+                        Diagnostic::error(Code::ForeignArgument, title).at(site, "an array is passed here").with_help(
+                            format!("`print({text})` of StdIO writes an array, `{text}[0]` is one of its elements"),
+                        );
+                    self.report_from_here(report, site);
                     return vec![Val::Bottom; fun.results.len()];
                 }
                 other => other,
@@ -229,12 +233,19 @@ impl Spec<'_> {
                 )
                 .at(site, format!("this is {shown}"));
                 // A value behind `&&` or `?` is no more than a part of what stands there.
+                let is_choice = what.contains("`?:`") && shown.starts_with("bool[");
                 let whole = self.quotable(site).filter(|text| site == self.here && !text.contains(['&', '|', '?']));
                 diagnostic = match (whole, other) {
                     (Some(text), Val::Sc(Basic::Int, _)) => {
                         let plain = text.chars().all(|c| c.is_alphanumeric() || c == '_') || text.ends_with([')', ']']);
                         let new = if plain { format!("{text} != 0") } else { format!("({text}) != 0") };
                         diagnostic.with_safe_edit(format!("`{new}`"), site, new)
+                    }
+                    _ if is_choice => {
+                        let text = self.quotable(site).unwrap_or("..");
+                        diagnostic.with_help(format!(
+                            "`where({text}, .., ..)` chooses for each element; `all({text})` or `any({text})` is one truth value"
+                        ))
                     }
                     (Some(text), _) if shown.starts_with("bool[") => {
                         let new = format!("all({text})");

@@ -4,14 +4,18 @@
 //! condition `c == g * groups` of `conv` does not hold: c is 3 (x, axis 1), g is 5 (w, axis 1), groups is 1
 //! ```
 
+mod remedy;
+
 use crate::calls::bind::origin::measured;
 use crate::check::coded;
 use crate::literal::zero;
+use crate::report::show_kind;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::walk;
 use ravel_core::ir::{Expr, ExprKind, Fun, LocalId};
 use ravel_diagnostics::{Code, Diagnostic};
+use ravel_source::Span;
 use ravel_types::{Basic, BinOp, Scalar};
 use ravel_wir::{Fault, Value};
 use std::sync::Arc;
@@ -24,6 +28,25 @@ struct Mentioned {
     name: String,
     /// What it measures, if that is to be said: ` (a, axis 0)`.
     origin: String,
+    /// The parameter that it is, or that it measures.
+    param: Option<usize>,
+}
+
+/// A name in a condition whose value is known while compiling.
+struct Known {
+    /// `n is 3`.
+    text: String,
+    origin: String,
+    param: Option<usize>,
+    /// The value, if it is of integers.
+    numbers: Vec<i64>,
+}
+
+impl Known {
+    /// Where it stands, for a label that is at the argument itself.
+    fn axis(&self) -> String {
+        self.origin.split_once(", axis ").map_or(String::new(), |(_, axis)| format!(" (axis {axis}"))
+    }
 }
 
 impl Spec<'_> {
@@ -50,13 +73,10 @@ impl Spec<'_> {
             let mentions = self.mentions(frame, fun, &cond.expr);
             if holds.as_bool() == Some(false) && self.is_certain() {
                 let site = self.call_site();
-                let mut diagnostic = Diagnostic::error(Code::ConditionFails, message.clone())
+                let diagnostic = Diagnostic::error(Code::ConditionFails, message.clone())
                     .at(site, "the condition fails for this call");
-                let known: Vec<String> = mentions.iter().filter_map(|mention| self.known_mention(mention)).collect();
-                if !known.is_empty() {
-                    diagnostic = diagnostic.with_note(known.join(", "));
-                }
-                self.report_on_arguments(diagnostic, site);
+                let known: Vec<Known> = mentions.iter().filter_map(|mention| self.known_mention(mention)).collect();
+                self.report_condition(diagnostic, (frame, fun), (&text, &known));
                 hold = false;
             }
             let remark = (self.options.condition_remark)(fun.span.file, &fun.name);
@@ -88,10 +108,58 @@ impl Spec<'_> {
         );
     }
 
+    /// Reports a condition that certainly fails. Where the call is the user's own, its arguments say what they make the names of the condition;
+    /// a note says the rest.
+    fn report_condition(
+        &mut self,
+        diagnostic: Diagnostic,
+        (frame, fun): (&Frame, &Fun),
+        (text, known): (&str, &[Known]),
+    ) {
+        let site = diagnostic.span();
+        let is_direct = self.stack.last().is_some_and(|call| call.span == site);
+        let (mut diagnostic, labelled) = self.on_arguments(diagnostic);
+        let args = self.user_call().filter(|_| is_direct).map(|(_, args)| args.clone());
+        let mut rest = Vec::new();
+        let mut told: Vec<(Span, Vec<String>)> = Vec::new();
+        for name in known {
+            let arg = args.as_ref().zip(name.param).and_then(|(args, k)| args.get(k));
+            let label = arg.and_then(|arg| diagnostic.labels.iter_mut().find(|l| l.primary && l.span == arg.span));
+            let (Some(arg), Some(label)) = (arg, label) else {
+                rest.push(format!("{}{}", name.text, name.origin));
+                continue;
+            };
+            let quoted = name.text.replacen(' ', "` ", 1);
+            match told.iter_mut().find(|(span, _)| *span == arg.span) {
+                Some((_, texts)) => texts.push(format!("`{quoted}{}", name.axis())),
+                None if name.origin.is_empty() => {
+                    label.message = format!("`{quoted}");
+                    continue;
+                }
+                None => told.push((arg.span, vec![format!("`{quoted}{}", name.axis())])),
+            }
+            label.message = show_kind(self.program, &arg.kind);
+        }
+        for (span, texts) in told {
+            if let Some(label) = diagnostic.labels.iter_mut().find(|label| label.primary && label.span == span) {
+                label.message = format!("{}, so {}", label.message, texts.join(", "));
+            }
+        }
+        // Numbers that the condition does not speak of.
+        diagnostic.labels.retain(|label| !label.primary || label.message.contains('`') || !self.is_number(label.span));
+        if !rest.is_empty() {
+            diagnostic = diagnostic.with_note(rest.join(", "));
+        }
+        if is_direct {
+            diagnostic = self.with_remedy(diagnostic, frame, fun, (text, known));
+        }
+        self.report_with_origin(diagnostic, site, labelled);
+    }
+
     fn condition_fault(&mut self, message: &str, mentions: &[(Mentioned, Val)], remark: &str) -> Fault {
         let mut operands = Vec::new();
         let mut shown = Vec::new();
-        for (Mentioned { name, origin }, value) in mentions {
+        for (Mentioned { name, origin, .. }, value) in mentions {
             if let Some(value) = self.show_value(value, &mut operands) {
                 shown.push(format!("{name} is {value}{origin}"));
             }
@@ -117,23 +185,25 @@ impl Spec<'_> {
             let place = frame.places.iter().find(|(bound, _)| *bound == slot);
             let origin = place.and_then(|(_, place)| measured(fun, slot, *place));
             let origin = origin.map_or(String::new(), |origin| format!(" ({origin})"));
+            let measures = place.filter(|(_, place)| !place.of_result).map(|(_, place)| place.item);
+            let param = fun.params.iter().position(|param| param.local == slot).or(measures);
             // Of a record that a condition hands on, its scalars.
             if let Val::Struct(record, fields) = &v {
                 let names = self.program.structs[record.index()].fields.iter().map(|field| &field.name);
                 let scalars = names.zip(fields).filter(|(_, field)| matches!(field, Val::Sc(..)));
                 found.extend(scalars.map(|(field, value)| {
                     let name = format!("{name}.{field}");
-                    (Mentioned { name, origin: String::new() }, value.clone())
+                    (Mentioned { name, origin: String::new(), param }, value.clone())
                 }));
             } else {
-                found.push((Mentioned { name, origin }, v));
+                found.push((Mentioned { name, origin, param }, v));
             }
         }
         found
     }
 
-    /// `n is 3 (a, axis 0)`, if all of it is known now.
-    fn known_mention(&mut self, (Mentioned { name, origin }, value): &(Mentioned, Val)) -> Option<String> {
+    /// `n is 3`, if all of it is known now.
+    fn known_mention(&mut self, (mention, value): &(Mentioned, Val)) -> Option<Known> {
         let parts = match value {
             Val::Sc(_, c) => std::slice::from_ref(c),
             Val::Tup(_, parts) => parts,
@@ -143,7 +213,12 @@ impl Spec<'_> {
             return None;
         }
         let shown = self.show_value(value, &mut Vec::new())?;
-        Some(format!("{name} is {shown}{origin}"))
+        Some(Known {
+            text: format!("{} is {shown}", mention.name),
+            origin: mention.origin.clone(),
+            param: mention.param,
+            numbers: remedy::integers(value).map_or(Vec::new(), |(numbers, _)| numbers),
+        })
     }
 
     /// A vector that is no list of scalars.

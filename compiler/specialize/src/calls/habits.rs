@@ -62,6 +62,30 @@ impl Spec<'_> {
                     false => diagnostic.with_help(title),
                 })
             }
+            ("print" | "show", [_, _, ..], texts) => {
+                let diagnostic = renamed(diagnostic, &format!("`{name}` takes one value"));
+                let formats: Option<Vec<&str>> = args.iter().map(|arg| self.conversion_of(arg)).collect();
+                Some(match formats.filter(|_| self.quotable(self.here).is_some_and(|text| text.starts_with(name))) {
+                    Some(formats) => {
+                        let call = format!("printf(\"{}\\n\", {})", formats.join(" "), texts.join(", "));
+                        diagnostic.with_edit(format!("`{call}`"), self.here, call)
+                    }
+                    None => {
+                        let calls: Vec<String> = texts.iter().map(|text| format!("{name}({text});")).collect();
+                        diagnostic.with_help(format!("`{}`", calls.join(" ")))
+                    }
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// What `printf` writes a scalar or a string by.
+    pub fn conversion_of(&self, arg: &Val) -> Option<&'static str> {
+        match (self.elem_of(arg)?, arg) {
+            (ElemTy::Basic(Basic::Float | Basic::Double), Val::Sc(..)) => Some("%g"),
+            (ElemTy::Basic(_), Val::Sc(..)) => Some("%d"),
+            _ if self.is_text(arg) => Some("%s"),
             _ => None,
         }
     }

@@ -32,6 +32,46 @@ fn declared(view: &View<'_>, at: usize) -> Option<Declared> {
     (upto < at).then(|| Declared { from, upto, name: view.word(base).to_string(), is_struct, is_array })
 }
 
+/// `int n = 3;`, outside of functions.
+pub(super) fn global(view: &View<'_>) -> Option<Diagnostic> {
+    let found = view.token(view.at).filter(|token| token.kind == Kind::Assign)?;
+    let (name, ty) = (view.name(view.at.checked_sub(1)?)?, view.at.checked_sub(2)?);
+    if view.opener(view.at).is_some() || view.kind(ty) != Some(Kind::BaseType) {
+        return None;
+    }
+    let report = error("variables live in functions")
+        .at(found.span, "no value is given here")
+        .with_note(format!("a function gives a value that is computed: `int {name}() {{ return ...; }}`"));
+    let end = view.end_of(view.at, |kind| kind == Kind::Semi)?;
+    let whole = view.whole(ty, end + 1).filter(|_| view.token(ty).is_some_and(|token| token.first_on_line));
+    let is_number = end == view.at + 2 && matches!(view.kind(view.at + 1), Some(Kind::Num | Kind::OtherNum));
+    Some(match (whole, view.text(view.at + 1, end)) {
+        (Some(whole), Some(value)) if is_number => {
+            let text = format!("#define {name} {value}");
+            report.with_edit(format!("`{text}` names a number"), whole, text)
+        }
+        _ => report.with_help(format!("`#define {name} ...` names a number")),
+    })
+}
+
+/// `unsigned int x;`
+pub(super) fn unsigned(view: &View<'_>) -> Option<Diagnostic> {
+    let at = view.at.checked_sub(1).filter(|at| matches!(view.name(*at), Some("unsigned" | "signed")))?;
+    let plain = view.token(view.at).filter(|token| token.kind == Kind::BaseType).map(|_| view.word(view.at))?;
+    let own = match (view.word(at), plain) {
+        ("unsigned", "char" | "byte") => "ubyte",
+        ("unsigned", "short") => "ushort",
+        ("unsigned", "int") => "uint",
+        ("unsigned", "long") => "ulong",
+        ("signed", "char") => "byte",
+        ("signed", plain) => plain,
+        _ => return None,
+    };
+    let whole = view.whole(at, view.at + 1)?;
+    let report = error("types are one word").at(whole, "not possible here");
+    Some(report.with_safe_edit(format!("`{own}`"), whole, own))
+}
+
 /// `int x = 1;`
 pub(super) fn value(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::Assign)?;

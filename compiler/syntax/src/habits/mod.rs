@@ -20,7 +20,7 @@ use ravel_diagnostics::{Code, Diagnostic};
 type Habit = fn(&View<'_>) -> Option<Diagnostic>;
 
 /// The first that knows the place speaks: words before forms, forms before what may be missing.
-const HABITS: [Habit; 31] = [
+const HABITS: [Habit; 34] = [
     lines::hash_comment,
     words::load,
     words::from_import,
@@ -40,10 +40,13 @@ const HABITS: [Habit; 31] = [
     blocks::list_comprehension,
     blocks::early_return,
     blocks::falling_bounds,
+    declarations::global,
+    declarations::unsigned,
     declarations::value,
     declarations::array,
     declarations::array_parameter,
     declarations::pointer,
+    values::assigned_cell,
     values::arrow,
     values::method,
     values::slice,

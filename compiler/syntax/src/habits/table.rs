@@ -46,8 +46,8 @@ const ELSEWHERE: &[Elsewhere] = &[
     own("min", 1, "minval({0})", "`minval(a)` is the smallest element"),
     own("mean", 1, "", "`sum(a) / tod(prod(shape(a)))` is the mean of doubles"),
     word("astype", 0, "", "`tod(a)`, `tof(a)` and `toi(a)` convert numbers"),
-    word("range", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1"),
-    word("arange", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1"),
+    word("range", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1, `a + iota(b - a)` that of a to b - 1"),
+    word("arange", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1, `a + iota(b - a)` that of a to b - 1"),
     word("append", 2, "{0} ++ [{1}]", "`a ++ b` joins arrays along the first axis"),
     word("concat", 2, "{0} ++ {1}", "`a ++ b` joins arrays along the first axis, `concatenate` of ArrayAxes along any"),
     word("vstack", 0, "", "`a ++ b` joins arrays along the first axis"),
@@ -81,6 +81,9 @@ impl Elsewhere {
             let extents = if rest.len() == 1 { vector(&rest[0]) } else { format!("[{}]", rest.join(", ")) };
             return Some(self.form.replace("{w}", &extents).replace("{0}", first));
         }
+        if let ("range" | "arange", [from, upto]) = (self.word, args) {
+            return from_upto(from, upto);
+        }
         if args.len() != self.args || self.args == 0 {
             return None;
         }
@@ -91,6 +94,19 @@ impl Elsewhere {
         }
         Some(out)
     }
+}
+
+/// The numbers from one up to another, which is left out.
+fn from_upto(from: &str, upto: &str) -> Option<String> {
+    let is_atom = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !is_atom(from) || !is_atom(upto) {
+        return None;
+    }
+    Some(match (from.parse::<i32>(), upto.parse::<i32>()) {
+        (Ok(0), _) => format!("iota({upto})"),
+        (Ok(first), Ok(end)) if end >= first => format!("{first} + iota({})", end - first),
+        _ => format!("{from} + iota({upto} - {from})"),
+    })
 }
 
 /// A number or a tuple of numbers as a vector.

@@ -171,6 +171,29 @@ fn one_slice(
     Some((text, None))
 }
 
+/// `with { (..) : a[i] += 1; }`
+pub(super) fn assigned_cell(view: &View<'_>) -> Option<Diagnostic> {
+    let found = view.token(view.at).filter(|token| matches!(token.kind, Kind::Assign | Kind::AssignOp))?;
+    let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LBrace))?;
+    let from = view.start_of(view.at, |kind| matches!(kind, Kind::Colon | Kind::Semi));
+    let is_cell = view.kind(from.checked_sub(1)?) == Some(Kind::Colon);
+    if view.kind(open.checked_sub(1)?) != Some(Kind::With) || !is_cell {
+        return None;
+    }
+    let report = error("a part of a with-loop assigns nothing")
+        .at(found.span, "not possible here")
+        .with_note("behind `:` stands the value of the cell");
+    let end = view.end_of(view.at, |kind| kind == Kind::Semi)?;
+    let (Some(target), Some(value), Some(whole)) =
+        (view.text(from, view.at), view.text(view.at + 1, end), view.whole(from, end))
+    else {
+        return Some(report);
+    };
+    let sign = view.word(view.at).trim_end_matches('=');
+    let text = if sign.is_empty() { value } else { format!("{target} {sign} {value}") };
+    Some(report.with_edit(format!("`{text}`"), whole, text))
+}
+
 /// `if (x = 1)`, `sum(m, axis=0)`
 pub(super) fn assignment_inside(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::Assign && view.has("EQOP"))?;
