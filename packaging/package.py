@@ -2,7 +2,7 @@
 """Puts what a system gets of Ravel into one tree, and packs that: command, runtime archive, header, manual pages, completions, licences.
 
     cargo build --profile dist -p ravel-cli
-    python3 packaging/package.py [--target target/dist] [--out target/package]
+    python3 packaging/package.py [--target target/dist] [--out dist/package]
     cargo deb -p ravel-cli --no-build --no-strip        # the Debian package, from the tree
 
 The tree is `OUT/root`, the archive `OUT/ravel-VERSION-MACHINE-linux.tar.xz`. Needs nothing but Python. Binaries are taken as they are: build on
@@ -80,7 +80,7 @@ def pack(root, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", type=Path, default=ROOT / "target/dist", help="where cargo put the build")
-    parser.add_argument("--out", type=Path, default=ROOT / "target/package")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist/package")
     arguments = parser.parse_args()
     if platform.system() != "Linux":
         raise SystemExit("only Linux is supported so far")
