@@ -47,8 +47,7 @@ fn the_tree_is_packed_and_works_where_it_is_unpacked() {
     let mut taken = Vec::new();
     for asset in rows(&manifest, "assets") {
         let [source, place, mode] = asset.as_slice() else { panic!("{asset:?} is no asset") };
-        let within =
-            source.strip_prefix("../../dist/package/root/").unwrap_or_else(|| panic!("{source} is elsewhere"));
+        let within = source.strip_prefix("../../dist/package/root/").unwrap_or_else(|| panic!("{source} is elsewhere"));
         assert!(place.starts_with("usr/") && ["644", "755"].contains(&mode.as_str()), "{asset:?}");
         let (folder, name) = within.rsplit_once('/').expect("files lie in folders");
         let (front, back) = name.split_once('*').unwrap_or((name, ""));

@@ -12,7 +12,7 @@ pub enum Error {
     ///
     /// ```
     /// let wrong = ravel::Module::new("int f(int a) { return b; }").err().expect("there is no b");
-    /// assert_eq!(wrong.diagnostics()[0].code, "E0201");
+    /// assert_eq!(wrong.diagnostics()[0].code, "E0212");
     /// assert!(wrong.to_string().contains("b"));
     /// ```
     Source {
