@@ -14,7 +14,7 @@ double[m,n] step(double[m,n] u)
              [i,j] -> u[i,j] };
 }
 
-double change(double[m,n] u, double[m,n] v) { return max(abs(u - v)); }
+double change(double[m,n] u, double[m,n] v) { return maxval(abs(u - v)); }
 ";
 
 const ROWS: usize = 12;

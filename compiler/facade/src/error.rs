@@ -4,8 +4,9 @@ use ravel_driver::repl::call::CallError;
 use serde_json::Value as Json;
 use std::fmt;
 
-/// Why there is no module, or no result. Its text is what `ravel` shows in a terminal.
-#[derive(Clone, Debug)]
+/// Why there is no module, or no result. Its text is what `ravel` shows in a terminal, also as `Debug`: that is what is shown of an error
+/// that `main` returns.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The text, or the call, is wrong.
@@ -170,6 +171,12 @@ impl fmt::Display for Error {
             Error::Argument(why) => f.write_str(why),
             Error::Internal(why) => write!(f, "internal error: {why}"),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
