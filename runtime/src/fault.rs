@@ -10,7 +10,7 @@ use std::fmt::{self, Display};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::lost::{self, Counts, Lost};
 use crate::{device, interrupter, pool, profile, signals, standing, stop, stream};
@@ -128,6 +128,14 @@ impl Report {
         self
     }
 
+    /// File, line and column of the position.
+    pub fn place(&self) -> Option<(&str, u32, u32)> {
+        // A file may have colons in its name.
+        let mut parts = self.position.as_deref()?.rsplitn(3, ':');
+        let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
+        Some((file, line.parse().ok()?, column.parse().ok()?))
+    }
+
     /// Status that the process ends with.
     pub fn status(&self) -> i32 {
         self.fault.ending.status()
@@ -226,6 +234,18 @@ pub fn run_session_holding<T: Send + 'static>(
     run_session_until(stop::stop, held, arguments, work)
 }
 
+/// [`run_session_holding`] for a call that works on what its owner has only lent: when it returns, all threads of the session have stopped.
+///
+/// # Errors
+/// As [`run_session`].
+pub fn run_session_lent<T: Send + 'static>(
+    held: &mut dyn FnMut() -> Option<Vec<usize>>,
+    arguments: Counts,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Report> {
+    run_session_until(stop::stop_entirely, held, arguments, work)
+}
+
 fn run_session_until<T: Send + 'static>(
     stop: fn(u64) -> bool,
     held: &mut dyn FnMut() -> Option<Vec<usize>>,
@@ -243,8 +263,11 @@ fn run_session_until<T: Send + 'static>(
         return Err(interrupted());
     }
     let (results, outcome) = channel();
+    let has_entered = Arc::new(AtomicBool::new(false));
+    let entered = Arc::clone(&has_entered);
     let spawned = standing::run(move || {
         stop::enter_session(id);
+        entered.store(true, Ordering::SeqCst);
         let _ = results.send(work());
         drop(end_session(id));
     });
@@ -255,6 +278,10 @@ fn run_session_until<T: Send + 'static>(
     // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
     match faults.recv() {
         Ok(report) => {
+            // An interrupt may come before the thread has begun: then it could not be found and stopped.
+            while !has_entered.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
             let has_stopped = stop(id);
             if let Ok(result) = outcome.try_recv() {
                 // An interrupt that came as the work ended: it has given back what it took, and its result is dropped.

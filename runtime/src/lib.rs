@@ -18,6 +18,7 @@ pub mod dynamic;
 pub mod fault;
 pub mod interrupter;
 pub mod library;
+pub mod loan;
 pub mod lost;
 pub mod natives;
 pub mod odometer;

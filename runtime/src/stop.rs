@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::stack::{self, Alternate};
-use crate::{fault, signals};
+use crate::{fault, pool, signals};
 
 mod escape;
 
@@ -244,14 +244,25 @@ pub(crate) fn stop_entirely(id: u64) -> bool {
 
 /// Whether no thread works for the session any more.
 fn stop_until(id: u64, deadline: Instant, pause: Duration) -> bool {
+    let mut is_abandoned = false;
     for number in 0.. {
         // Threads that are about to stop need no signal. Code is looked for now and then, since that takes long where there is much.
         if number % LOOK_AGAIN == 1 {
             compiled::look_up();
         }
-        if round(id, number > 0) {
-            reap();
-            return true;
+        match tell(id, number > 0, is_abandoned) {
+            Told::Gone => {
+                reap();
+                return true;
+            }
+            // The session may have made a pool after it was told. A worker of that one which has taken up a job sees that the pool is
+            // abandoned, or is found when threads are looked for once more. Only then may stacks go that it reads.
+            Told::Stopped if !is_abandoned => {
+                pool::abandon();
+                is_abandoned = true;
+                continue;
+            }
+            Told::Stopped | Told::Running => {}
         }
         if Instant::now() >= deadline {
             return false;
@@ -261,18 +272,27 @@ fn stop_until(id: u64, deadline: Instant, pause: Duration) -> bool {
     false
 }
 
-/// Tells the threads of a session to stop, and lets them end once all have stopped; whether they have ended.
-fn round(id: u64, with_signal: bool) -> bool {
+/// What the threads of a session do.
+enum Told {
+    /// There are none any more.
+    Gone,
+    /// All wait for their release, or have it.
+    Stopped,
+    Running,
+}
+
+/// Tells the threads of a session to stop, and with `releases` lets them end once all have.
+fn tell(id: u64, with_signal: bool, releases: bool) -> Told {
     let list = members();
     let of_session: Vec<&Arc<Member>> =
         list.iter().filter(|member| member.word.load(Ordering::SeqCst) / 2 == id).collect();
     if of_session.iter().all(|member| member.gone.load(Ordering::SeqCst)) {
-        return true;
+        return Told::Gone;
     }
     let running: Vec<_> = of_session.iter().filter(|member| !member.stopped.load(Ordering::SeqCst)).collect();
     if running.is_empty() {
-        of_session.iter().for_each(|member| member.released.store(true, Ordering::SeqCst));
-        return false;
+        of_session.iter().for_each(|member| member.released.store(releases, Ordering::SeqCst));
+        return Told::Stopped;
     }
     for member in running {
         // A thread that works for another session by now is left alone.
@@ -282,7 +302,7 @@ fn round(id: u64, with_signal: bool) -> bool {
             unsafe { libc::pthread_kill(member.thread.load(Ordering::SeqCst) as libc::pthread_t, SIGNAL) };
         }
     }
-    false
+    Told::Running
 }
 
 fn install_handler() {

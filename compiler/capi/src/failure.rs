@@ -43,15 +43,12 @@ pub fn remember(error: &CallError) -> i32 {
         CallError::Unsupported(_) => set(ARGUMENT, &words, ""),
         CallError::Internal(_) => set(INTERNAL, &words, ""),
         CallError::Fault { report } => {
-            // `file.sac:3:10`; a file may have colons in its name.
-            let mut parts = report.position.as_deref().unwrap_or_default().rsplitn(3, ':');
-            let (column, line, file) = (parts.next(), parts.next(), parts.next());
-            let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok());
+            let place = report.place();
             let json = serde_json::json!({
                 "message": report.fault.message,
-                "file": file,
-                "line": number(line),
-                "column": number(column),
+                "file": place.map(|(file, ..)| file),
+                "line": place.map(|(_, line, _)| line),
+                "column": place.map(|(.., column)| column),
                 "function": report.function,
                 "status": report.status(),
                 "excerpt": report.excerpt,

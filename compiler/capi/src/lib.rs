@@ -7,8 +7,6 @@ mod failure;
 mod values;
 
 use failure::{ARGUMENT, OK, PENDING, c_text};
-use ravel_driver::Options;
-use ravel_driver::files::FileLoader;
 use ravel_driver::repl::call::CallError;
 use ravel_driver::repl::host::{Answer, Given, Host, Pending, Request};
 use std::ffi::{CStr, CString, c_char};
@@ -76,11 +74,7 @@ fn finish(host: &Host, request: Request) -> Result<Answer, CallError> {
 /// A new session; null if there can be none.
 #[unsafe(no_mangle)]
 pub extern "C" fn ravel_session_new() -> *mut Host {
-    let options = Options { folders: FileLoader::environment_path(), ..Options::default() };
-    let prepared = ravel_runtime::start::check_environment();
-    let prepared = prepared.and_then(|()| ravel_runtime::start::set_arguments(vec![b"ravel".to_vec()]));
-    let started = prepared.map_err(|fault| fault.message).and_then(|()| Host::start(options));
-    match started {
+    match Host::start_inside() {
         Ok(host) => Box::into_raw(Box::new(host)),
         Err(why) => {
             failure::remember(&CallError::Internal(why));

@@ -178,7 +178,8 @@ fn make(
     let kept: String = text::shown(interface).map(|name| format!("{name}\n")).collect();
     let mut keep = OsString::from("--keep-global-symbols=");
     keep.push(write("kept", kept.as_bytes())?);
-    let mut arguments = vec![keep];
+    // Without its group: a linker keeps one group of a name, such as Rust's own for unwinding, and cannot give up what is local to another.
+    let mut arguments = vec![keep, "--remove-section=.group".into()];
     arguments.extend(text::ARRAYS.iter().map(|name| format!("--weaken-symbol={name}").into()));
     arguments.push(member.clone().into());
     link::tool(named("OBJCOPY", "objcopy"), folder.path(), &arguments)?;

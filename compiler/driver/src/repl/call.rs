@@ -15,7 +15,8 @@ use ravel_core::RootSource;
 use ravel_core::ir::{ElemTy, Expr, ExprKind, Fun, FunBody, FunId, LocalId, Program, SetId, Stmt};
 use ravel_diagnostics::Diagnostic;
 use ravel_runtime::abi::ElemTag;
-use ravel_runtime::fault::{Report, run_session_holding};
+use ravel_runtime::fault::{Report, run_session_holding, run_session_lent};
+use ravel_runtime::loan::Loan;
 use ravel_runtime::lost::Counts;
 use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
@@ -333,16 +334,29 @@ impl Session {
         Ok(self.make(function, arguments, true, true)?.1)
     }
 
-    /// Calls an instance with the words of its arguments.
+    /// Calls an instance with the words of its arguments. Loans among them end with the call.
     ///
     /// # Errors
     /// [`CallError::Fault`], [`CallError::Interrupted`].
-    pub fn run_instance(&mut self, instance: &Instance, words: Vec<Word>) -> Result<Vec<Value>, CallError> {
+    pub fn run_instance(
+        &mut self,
+        instance: &Instance,
+        words: Vec<Word>,
+        loans: Vec<Loan>,
+    ) -> Result<Vec<Value>, CallError> {
         let arguments = Counts::before(words.iter().filter_map(Word::object));
         let (code, objects) = (instance.code, instance.objects.clone());
         let jit = &mut self.jit;
-        let outcome = run_session_holding(&mut || jit.globals(), arguments, move || code.call_owned(words, &objects));
+        let work = move || code.call_owned(words, &objects);
+        let outcome = match loans.is_empty() {
+            true => run_session_holding(&mut || jit.globals(), arguments, work),
+            false => run_session_lent(&mut || jit.globals(), arguments, work),
+        };
         let written = ravel_runtime::stream::finish();
+        let has_objects = |globals: Option<Vec<usize>>| globals.is_none_or(|words| words.iter().any(|word| *word != 0));
+        if outcome.is_err() && !loans.is_empty() && has_objects(jit.globals()) {
+            loans.into_iter().for_each(Loan::end_in_doubt);
+        }
         let words = outcome.map_err(|report| instance.failure(report))?;
         written.map_err(|fault| instance.failure(Report::new(None, fault)))?;
         instance.values(words).ok_or_else(|| CallError::Internal("a call did not return what it should".to_string()))

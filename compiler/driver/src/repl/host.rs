@@ -3,11 +3,13 @@
 use super::Session;
 use super::call::{Argument, CallError, Instance, Instances, Number, adapt_real, adapt_whole};
 use super::value::Value;
+use crate::files::FileLoader;
 use crate::pipeline::Options;
 use ravel_codegen::Word;
 use ravel_runtime::abi::ElemTag;
 use ravel_runtime::array::Array;
 use ravel_runtime::interrupter::Interrupter;
+use ravel_runtime::loan::Loan;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -29,6 +31,8 @@ pub enum Given {
     Real(f64),
     Array(Array),
     Text(Array),
+    /// An array whose elements are the caller's again when the answer is there.
+    Lent(Loan),
 }
 
 impl Given {
@@ -39,10 +43,15 @@ impl Given {
             Given::Whole(number) if i32::try_from(*number).is_ok() => Argument::Number(Number::Whole),
             Given::Whole(_) => Argument::Number(Number::Long),
             Given::Real(_) => Argument::Number(Number::Real),
-            Given::Array(array) => Argument::Array(array.view().elem(), array.view().shape().to_vec()),
+            Given::Array(array) => array_argument(array),
+            Given::Lent(loan) => array_argument(&loan.array()),
             Given::Text(_) => Argument::Text,
         }
     }
+}
+
+fn array_argument(array: &Array) -> Argument {
+    Argument::Array(array.view().elem(), array.view().shape().to_vec())
 }
 
 /// What a session can be asked for.
@@ -135,6 +144,17 @@ impl Host {
         Ok(Host { jobs, shared, process: std::process::id() })
     }
 
+    /// Starts a session inside of somebody else's process: what the environment says is checked, and programs there have no arguments.
+    ///
+    /// # Errors
+    /// As [`Host::start`]; also if a variable of the environment is wrong.
+    pub fn start_inside() -> Result<Host, String> {
+        let prepared = ravel_runtime::start::check_environment();
+        let prepared = prepared.and_then(|()| ravel_runtime::start::set_arguments(vec![b"ravel".to_vec()]));
+        prepared.map_err(|fault| fault.message)?;
+        Host::start(Options { folders: FileLoader::environment_path(), ..Options::default() })
+    }
+
     /// Hands over a request.
     ///
     /// # Errors
@@ -214,7 +234,11 @@ fn serve(mut session: Session, shared: &Shared, queue: &Receiver<Job>) {
     while let Ok(job) = attentively(queue, None) {
         shared.current.store(job.number, Ordering::SeqCst);
         let answer = match job.is_cancelled.load(Ordering::SeqCst) {
-            true => Err(CallError::Interrupted),
+            true => {
+                // Loans end before the caller hears of it.
+                drop(job.request);
+                Err(CallError::Interrupted)
+            }
             false => work(&mut session, shared, job.request, &job.is_cancelled),
         };
         shared.current.store(0, Ordering::SeqCst);
@@ -249,20 +273,26 @@ fn work(
         Request::Call { function, arguments } => {
             let known: Vec<Argument> = arguments.iter().map(Given::argument).collect();
             let instance = session.instance(&shared.instances, &function, &known)?;
-            let words = words(&function, &instance, arguments)?;
+            let (words, loans) = words(&function, &instance, arguments)?;
             if is_cancelled.load(Ordering::SeqCst) {
                 return Err(CallError::Interrupted);
             }
-            session.run_instance(&instance, words).map(Answer::Values)
+            session.run_instance(&instance, words, loans).map(Answer::Values)
         }
     }
 }
 
-/// The arguments as compiled code takes them; numbers become what the parameters are.
-fn words(function: &str, instance: &Instance, arguments: Vec<Given>) -> Result<Vec<Word>, CallError> {
+/// The arguments as compiled code takes them, and the loans among them; numbers become what the parameters are.
+fn words(function: &str, instance: &Instance, arguments: Vec<Given>) -> Result<(Vec<Word>, Vec<Loan>), CallError> {
+    let mut loans = Vec::new();
     let word = |(at, (given, ty)): (usize, (Given, &Option<ravel_types::Basic>))| {
         let (adapted, shown) = match (given, ty) {
             (Given::Array(object) | Given::Text(object), _) => return Ok(Word::Object(object)),
+            (Given::Lent(loan), _) => {
+                let object = loan.array();
+                loans.push(loan);
+                return Ok(Word::Object(object));
+            }
             (Given::Scalar(_, bits), _) => return Ok(Word::Bits(bits)),
             (Given::Truth(truth), Some(ty)) => (adapt_whole(i64::from(truth), *ty), truth.to_string()),
             (Given::Whole(number), Some(ty)) => (adapt_whole(number, *ty), number.to_string()),
@@ -274,5 +304,6 @@ fn words(function: &str, instance: &Instance, arguments: Vec<Given>) -> Result<V
             CallError::Unsupported(format!("argument {} of `{function}` is {shown}, which is no {ty}", at + 1))
         })
     };
-    arguments.into_iter().zip(&instance.scalars).enumerate().map(word).collect()
+    let words = arguments.into_iter().zip(&instance.scalars).enumerate().map(word).collect::<Result<_, _>>()?;
+    Ok((words, loans))
 }
