@@ -88,7 +88,11 @@ fn the_first_index_of_a_loop_is_reported() -> Result<(), Failed> {
 #[test]
 fn folds_and_loops_are_watched() -> Result<(), Failed> {
     let sum = "    a = { [i] -> 1d / tod(i) | [i] < [100] };\n    b = { [i] -> -1d / tod(i % 50) + 1d | [i] < [100] };\n    print(sum(a ++ b));";
-    ends(&program(sum), b"", "p.sac:8:11: fault [E0337]: a fold by `+` gives NaN, of numbers of which none is (in function main)\n")?;
+    ends(
+        &program(sum),
+        b"",
+        "p.sac:8:11: fault [E0337]: a fold by `+` gives NaN, of numbers of which none is (in function main)\n",
+    )?;
     let logistic = "    x = 1d;\n    for (i = 0; i < 2000; i++) { x = x * x * x - x * 3d; x = x * 2d; }\n    print(x);";
     ends(&program(logistic), b"", "p.sac:7:38: fault [E0337]: -inf - -inf is NaN (in function main)\n")
 }

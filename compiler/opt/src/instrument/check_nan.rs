@@ -190,7 +190,7 @@ impl Checker<'_> {
         use UnOp::*;
         let of = self.of(a);
         match op {
-            Neg | Abs | Sqrt | Cbrt | Floor | Ceil | Rint | Trunc | Asinh => of,
+            Neg | Abs | Sqrt | Cbrt | Floor | Ceil | Rint | Trunc => of,
             Sin | Cos | Atan | Tanh | Asin | Acos if of >= Known::Number => Known::Finite,
             _ => of.min(Known::Number),
         }
