@@ -87,7 +87,12 @@ fn everywhere() -> Result<(), Failed> {
             return Err(format!("{label}: {found} lines, not {count}\n{lines}").into());
         }
     }
-    for whole in ["p.sac:12:19 in relax: cell at [0,0] = 1.0", "in main: same = 5", "in main: once = double[40,6] [[", "in weigh: row at [3] = double[6] ["] {
+    for whole in [
+        "p.sac:12:19 in relax: cell at [0,0] = 1.0",
+        "in main: same = 5",
+        "in main: once = double[40,6] [[",
+        "in weigh: row at [3] = double[6] [",
+    ] {
         if !lines.contains(whole) {
             return Err(format!("no {whole}\n{lines}").into());
         }
@@ -98,23 +103,43 @@ fn everywhere() -> Result<(), Failed> {
 /// Every element type, ranks 0 to 5.
 fn types() -> Result<(), Failed> {
     let elements = [
-        ("bool", "k % 2 == 0"), ("char", "tochar(k + 97)"), ("byte", "tob(k - 3)"), ("short", "tosh(k - 3)"), ("int", "k - 3"),
-        ("long", "tol(k - 3)"), ("longlong", "toll(k - 3)"), ("ubyte", "toub(k)"), ("ushort", "tous(k)"), ("uint", "toui(k)"),
-        ("ulong", "toul(k)"), ("ulonglong", "toull(k)"), ("float", "tof(k) * 0.5f"), ("double", "tod(k) * 0.5"),
+        ("bool", "k % 2 == 0"),
+        ("char", "tochar(k + 97)"),
+        ("byte", "tob(k - 3)"),
+        ("short", "tosh(k - 3)"),
+        ("int", "k - 3"),
+        ("long", "tol(k - 3)"),
+        ("longlong", "toll(k - 3)"),
+        ("ubyte", "toub(k)"),
+        ("ushort", "tous(k)"),
+        ("uint", "toui(k)"),
+        ("ulong", "toul(k)"),
+        ("ulonglong", "toull(k)"),
+        ("float", "tof(k) * 0.5f"),
+        ("double", "tod(k) * 0.5"),
     ];
     let mut text = String::new();
     let mut calls = String::new();
     for (name, value) in elements {
         _ = writeln!(text, "noinline {name} {name}_of(int k) {{ return {value}; }}");
         for shape in ["[]", "[2]", "[2,1]", "[2,1,2]", "[1,2,1,2]", "[2,1,2,1,2]"] {
-            _ = writeln!(calls, "    print(TRACE(\"{name}{shape}\", ({{ iv -> {name}_of(sum(iv)) | iv < {shape} }})));");
+            _ = writeln!(
+                calls,
+                "    print(TRACE(\"{name}{shape}\", ({{ iv -> {name}_of(sum(iv)) | iv < {shape} }})));"
+            );
         }
     }
     let lines = agrees(&format!("{text}int main()\n{{\n{calls}    return 0;\n}}\n"))?;
     if lines.lines().count() != 6 * elements.len() {
         return Err(lines.into());
     }
-    for whole in ["bool[] = true", "char[2] \"ab\"", "int[2,1] = int[2,1] [[-3],[-2]]", "float[] = 0.0", "ulonglong[2] = ulong[2] [0,1]"] {
+    for whole in [
+        "bool[] = true",
+        "char[2] \"ab\"",
+        "int[2,1] = int[2,1] [[-3],[-2]]",
+        "float[] = 0.0",
+        "ulonglong[2] = ulong[2] [0,1]",
+    ] {
         if !lines.contains(whole) {
             return Err(format!("no {whole}\n{lines}").into());
         }

@@ -123,7 +123,7 @@ fn moved() -> Result<(), Failed> {
     let arrays = waiting.split_once("B in ").and_then(|(_, rest)| rest.split_once(" array"));
     let made: u64 = arrays.ok_or_else(|| waiting.to_string())?.0.parse()?;
     // One for each call, or two that take turns.
-    if !(2..=60).contains(&made) || !waiting.contains(" copies") || !waiting.contains("turned p.sac:4") {
+    if !(2..=60).contains(&made) || !waiting.contains(" copies") || !waiting.contains("(most in turned ") {
         return Err(run.describe().into());
     }
     Ok(())

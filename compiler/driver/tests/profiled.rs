@@ -22,7 +22,8 @@ fn nest(profile: bool, file: &Path) -> Module {
 /// The functions that the scheduler made of inner loops, as text without their names.
 fn kernels(module: &Module) -> BTreeSet<String> {
     let text = module.to_string();
-    let functions = text.split("\nfunc ").skip(1).filter(|text| text.lines().next().is_some_and(|head| head.contains("_kernel_")));
+    let functions =
+        text.split("\nfunc ").skip(1).filter(|text| text.lines().next().is_some_and(|head| head.contains("_kernel_")));
     functions.filter_map(|text| Some(text.split_once('\n')?.1.trim_end().to_string())).collect()
 }
 

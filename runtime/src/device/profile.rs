@@ -103,8 +103,11 @@ impl Profile {
     /// All kernels, the one that took longest first, and launches by site.
     pub fn work(&mut self) -> (Vec<Kernel>, Vec<Launch>) {
         self.settle(0);
-        let kernel =
-            |row: &Row| Kernel { name: row.name.clone(), launches: row.launches, seconds: row.nanoseconds as f64 * 1e-9 };
+        let kernel = |row: &Row| Kernel {
+            name: row.name.clone(),
+            launches: row.launches,
+            seconds: row.nanoseconds as f64 * 1e-9,
+        };
         let mut kernels: Vec<Kernel> = self.rows.iter().filter(|row| row.launches > 0).map(kernel).collect();
         kernels.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.name.cmp(&b.name)));
         (kernels, std::mem::take(&mut self.launches))

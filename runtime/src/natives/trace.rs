@@ -114,8 +114,7 @@ fn array_value(array: ArrayRef<'_>) -> String {
         }
         ElemTag::Char if array.shape().len() == 1 => quoted(array.text().unwrap_or_default()),
         ElemTag::Char => {
-            let chars: Vec<char> =
-                array.as_slice::<u8>().unwrap_or_default().iter().map(|c| char::from(*c)).collect();
+            let chars: Vec<char> = array.as_slice::<u8>().unwrap_or_default().iter().map(|c| char::from(*c)).collect();
             shortened(&chars, array.shape())
         }
         ElemTag::U8 => elements::<u8>(array),
@@ -191,7 +190,10 @@ mod tests {
     fn long_axes_lose_their_middle() {
         let vector: Vec<i32> = (0..100).collect();
         assert_eq!(shortened(&vector, &[100]), "[0,1,2,3,...,96,97,98,99]");
-        assert_eq!(shortened(&vector, &[10, 10]), "[[0,1,...,8,9],[10,11,...,18,19],...,[80,81,...,88,89],[90,91,...,98,99]]");
+        assert_eq!(
+            shortened(&vector, &[10, 10]),
+            "[[0,1,...,8,9],[10,11,...,18,19],...,[80,81,...,88,89],[90,91,...,98,99]]"
+        );
         assert_eq!(shortened(&vector[..6], &[2, 3]), "[[0,1,2],[3,4,5]]");
         assert_eq!(shortened(&vector, &[25, 2, 1, 2]).matches("...").count(), 1);
     }

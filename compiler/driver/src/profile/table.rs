@@ -268,7 +268,8 @@ fn kernels(out: &mut String, device: &DeviceWork) {
         let share = 100.0 * kernel.seconds / seconds.max(1e-12);
         let each = time(kernel.seconds / kernel.launches.max(1) as f64);
         let calls = several(kernel.launches, "launch", "launches");
-        let _ = writeln!(out, "{share:4.0} %  {:>8}  {:<width$}  {calls}, {each} each", time(kernel.seconds), kernel.name);
+        let _ =
+            writeln!(out, "{share:4.0} %  {:>8}  {:<width$}  {calls}, {each} each", time(kernel.seconds), kernel.name);
     }
     if device.kernels.len() > MOST_ROWS {
         let _ = writeln!(out, "                and {} more", device.kernels.len() - MOST_ROWS);
