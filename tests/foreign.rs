@@ -316,6 +316,8 @@ int main(void)
 ";
     let wanted = [
         "1 m.sac:2:39: fault [E0330]: index 3 is out of range for axis 0 of extent 3",
+        " 2 │ int element(int[.] v, int i) { return v[i]; }",
+        "   │                                       ──┬─ `v` is int[3]   (in element)",
         "2 m_sac_element_1: argument `v`: an array cannot borrow its elements from a null pointer",
         "2 m_sac_element_1: argument `v`: its shape is a null pointer",
         "2 m_sac_element_1: argument `v`: -1 is not an extent of an array",
@@ -324,6 +326,8 @@ int main(void)
         "2 m_sac_swap_1: argument `p`: axis 0 has 3 indices, not 2",
         "1",
         "1 m.sac:4:",
+        " 4 │ int same(",
+        "   │ ",
         "2 m_sac_total_any: argument `a`: it is a null pointer",
         "2 m_sac_total_any: argument `a`: double[3] where int[*] belongs",
         "0 ",

@@ -106,7 +106,8 @@ impl Spec<'_> {
     }
 
     fn place(&self, site: Span, fault: &mut Fault) -> Noted {
-        if let Some(depth) = self.stack.iter().rposition(|call| call.span == site) {
+        let is_there = |call: &Site| call.span == site && self.fun(call.fun).span != site;
+        if let Some(depth) = self.stack.iter().rposition(is_there) {
             let call = &self.stack[depth];
             let fun = self.fun(call.fun);
             let is_library = (self.options.is_library)(fun.span.file);
