@@ -54,7 +54,7 @@ pub fn remember(error: &CallError) -> i32 {
                 "column": number(column),
                 "function": report.function,
                 "status": report.status(),
-                "excerpt": report.excerpt,
+                "excerpt": report.excerpt(),
             });
             set(FAULT, &words, &json.to_string())
         }
