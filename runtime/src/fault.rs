@@ -28,7 +28,7 @@ pub struct Fault {
     /// What happened, lower case, no full stop.
     pub message: String,
     /// Extents that it found, by the slots of the labels below the source line ([`labels`]).
-    pub extents: Vec<(u32, i64)>,
+    pub extents: Box<[(u32, i64)]>,
     /// How the program ends.
     pub ending: Ending,
 }
@@ -69,7 +69,7 @@ const INTERRUPTED: i32 = 128 + libc::SIGINT;
 impl Fault {
     /// A run-time error without a code.
     pub fn new(message: impl Into<String>) -> Fault {
-        Fault { code: None, message: message.into(), extents: Vec::new(), ending: Ending::Error }
+        Fault { code: None, message: message.into(), extents: Box::default(), ending: Ending::Error }
     }
 
     /// A run-time error that the compiler may foresee under this code.
@@ -93,12 +93,19 @@ pub struct Report {
     pub position: Option<String>,
     /// The SaC function, if compiled code said which.
     pub function: Option<String>,
-    /// Which text at the position it is, where several begin there.
-    pub nth: usize,
-    /// The source line with its labels, as it is shown; empty where that is not at hand.
-    pub excerpt: String,
+    /// The source there.
+    source: Source,
     /// What happened.
     pub fault: Fault,
+}
+
+/// What a report has of the source at its position.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Source {
+    /// Which text it is of those that begin there.
+    Nth(u32),
+    /// The line with its labels.
+    Shown(Box<str>),
 }
 
 impl Report {
@@ -117,14 +124,14 @@ impl Report {
             },
         };
         let nth = rest.strip_prefix('#').and_then(|number| number.parse().ok());
-        let report = Report { position: place, function, nth: nth.unwrap_or_default(), excerpt: String::new(), fault };
-        if nth.is_some() { report } else { report.show(rest) }
+        let report = Report { position: place, function, source: Source::Nth(nth.unwrap_or_default()), fault };
+        if nth.is_some() || rest.is_empty() { report } else { report.show(rest) }
     }
 
     /// Takes a source line with labels, which may have slots for extents.
     #[must_use]
     pub fn show(mut self, excerpt: &str) -> Report {
-        self.excerpt = labels::filled(excerpt, &self.fault.extents);
+        self.source = Source::Shown(labels::filled(excerpt, &self.fault.extents).into());
         self
     }
 
@@ -134,6 +141,22 @@ impl Report {
         let mut parts = self.position.as_deref()?.rsplitn(3, ':');
         let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
         Some((file, line.parse().ok()?, column.parse().ok()?))
+    }
+
+    /// The source line with its labels, as it is shown; empty where that is not at hand.
+    pub fn excerpt(&self) -> &str {
+        match &self.source {
+            Source::Nth(_) => "",
+            Source::Shown(excerpt) => excerpt,
+        }
+    }
+
+    /// Which text at the position it is, where several begin there and none is shown yet.
+    pub fn nth(&self) -> Option<usize> {
+        match &self.source {
+            Source::Nth(nth) => usize::try_from(*nth).ok(),
+            Source::Shown(_) => None,
+        }
     }
 
     /// Status that the process ends with.
@@ -149,7 +172,7 @@ impl Display for Report {
             Ending::Exit { .. } => Ok(()),
             Ending::Interrupted => writeln!(f, "{}", self.fault.message),
             Ending::User { .. } => {
-                write!(f, "\n\n*** USER runtime error\n*** {}\n\n{}", self.fault.message, self.excerpt)
+                write!(f, "\n\n*** USER runtime error\n*** {}\n\n{}", self.fault.message, self.excerpt())
             }
             Ending::Error => {
                 if let Some(position) = &self.position {
@@ -161,10 +184,10 @@ impl Display for Report {
                 }
                 write!(f, ": {}", self.fault.message)?;
                 // Where there is an excerpt, that says it.
-                if let Some(function) = self.function.as_ref().filter(|_| self.excerpt.is_empty()) {
+                if let Some(function) = self.function.as_ref().filter(|_| self.excerpt().is_empty()) {
                     write!(f, " (in function {function})")?;
                 }
-                write!(f, "\n{}", self.excerpt)
+                write!(f, "\n{}", self.excerpt())
             }
         }
     }
@@ -580,7 +603,7 @@ mod tests {
             "b.sac:3:10: fault [E0330]: index 7 is out of range for axis 0 of extent 5\n 3 │ a[i]\n"
         );
         let second = Report::new(Some("b.sac:3:10 in f\n#1"), messages::division());
-        assert_eq!((second.nth, second.function.as_deref()), (1, Some("f")));
+        assert_eq!((second.nth(), second.function.as_deref()), (Some(1), Some("f")));
         assert_eq!(second.to_string(), "b.sac:3:10: fault [E0333]: division by zero (in function f)\n");
     }
 

@@ -51,7 +51,7 @@ pub fn remember(error: &CallError) -> i32 {
                 "column": place.map(|(.., column)| column),
                 "function": report.function,
                 "status": report.status(),
-                "excerpt": report.excerpt,
+                "excerpt": report.excerpt(),
             });
             set(FAULT, &words, &json.to_string())
         }

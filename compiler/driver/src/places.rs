@@ -106,14 +106,14 @@ impl Functions {
     #[must_use]
     pub fn show(&self, map: &SourceMap, report: Report) -> Report {
         match self.at(&report).and_then(|span| self.excerpt(map, span)) {
-            Some(excerpt) if report.excerpt.is_empty() => report.show(&excerpt),
+            Some(excerpt) => report.show(&excerpt),
             _ => report,
         }
     }
 
     /// The source at the place that a fault names.
     fn at(&self, report: &Report) -> Option<Span> {
-        self.known.lock().ok()?.get(report.position.as_ref()?)?.get(report.nth).copied()
+        self.known.lock().ok()?.get(report.position.as_ref()?)?.get(report.nth()?).copied()
     }
 
     /// The line of source with what is known there, and slots for what the fault knows.

@@ -228,7 +228,7 @@ pub fn several(faults: impl IntoIterator<Item = Fault>) -> Fault {
     let Some(mut all) = faults.next() else { return Fault::new("") };
     let whose = all.message.find(": ").map(|end| all.message[..end + 2].to_string());
     for Fault { code, message, extents, .. } in faults {
-        all.extents.extend(extents);
+        all.extents = all.extents.iter().chain(&extents).copied().collect();
         all.message.push_str("; ");
         if let (Some(code), true) = (code, code != all.code) {
             all.message.push_str(&format!("[{code}] "));
@@ -258,7 +258,7 @@ pub fn several_from(text: &str, mut numbers: &[i64]) -> Fault {
 pub fn in_words(text: &str, numbers: &[i64]) -> Fault {
     let (code, text) = Code::split(text);
     let (message, extents) = marked_message(text, numbers);
-    Fault { code, extents, ..Fault::new(message) }
+    Fault { code, extents: extents.into(), ..Fault::new(message) }
 }
 
 /// An extent that had to be another one.

@@ -178,7 +178,7 @@ impl Machine {
     pub fn fault_text(&self, compiled: &Compiled, report: &Report) -> String {
         let report = compiled.functions.show(&self.compilation.map, report.clone());
         let place = report.position.as_ref().map_or(String::new(), |place| format!("{place}: "));
-        format!("{place}{}\n{}", report.fault.message.trim_end(), report.excerpt)
+        format!("{place}{}\n{}", report.fault.message.trim_end(), report.excerpt())
     }
 
     /// What is wrong with a function, as text.
