@@ -129,8 +129,8 @@ fn limits() -> Result<(), Failed> {
     expect(why(&answer) == "stopped, as it takes more than 1024 MiB", &answer)?;
     let start = Instant::now();
     let other = "file:///nowhere/b.sac";
-    client.open(other, "// > while (true) { }\n")?;
-    let answer = command(&mut client, "ravel.evaluate", json!([other, 0]))?;
+    client.open(other, "use Array: all;\n// > n = 1; while (n > 0) { n = 3 - n; }\n")?;
+    let answer = command(&mut client, "ravel.evaluate", json!([other, 1]))?;
     expect(why(&answer) == "stopped after 10 s", &answer)?;
     expect(start.elapsed() < Duration::from_secs(30), &start.elapsed())?;
     expect(client.leave()? == 0, &"the exit status")
