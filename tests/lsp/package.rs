@@ -8,7 +8,11 @@ use std::fs;
 use std::path::Path;
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("rename reaches the package", package), Trial::test("rename reaches an open folder", folder)]
+    vec![
+        Trial::test("roots tell of modules", roots),
+        Trial::test("rename reaches the package", package),
+        Trial::test("rename reaches an open folder", folder),
+    ]
 }
 
 /// A package: a module, a program that uses it, a test, and a file that has nothing to do with it.
@@ -87,5 +91,47 @@ fn folder() -> Result<(), Failed> {
     let answer = rename(&mut client, &module, (3, 6), "doubled")?;
     let expected = [("M.sac", 1), ("main.sac", 1)].map(|(name, count)| (name.to_string(), count));
     expect(counts(&answer) == expected, &answer)?;
+    expect(client.leave()? == 0, &"the exit status")
+}
+
+/// Only the module is open: the program that `ravel.toml` names says how it is called and where.
+fn roots() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    write(folder.path(), &FILES)?;
+    let module = folder.path().join("src/M.sac");
+    let uri = uri(&module);
+    let mut client = Client::start(json!(["utf-8"]))?;
+    client.open(&uri, MODULE)?;
+    let at = json!({ "textDocument": { "uri": uri }, "position": { "line": 3, "character": 8 }, "context": { "includeDeclaration": true } });
+    let hover = |client: &mut Client, wanted: &str| -> Result<(), Failed> {
+        let mut text = String::new();
+        for _ in 0..1000 {
+            let answer = client.ask("textDocument/hover", at.clone())?;
+            text = answer["result"]["contents"]["value"].as_str().unwrap_or_default().to_string();
+            if text.contains(wanted) {
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        Err(text.into())
+    };
+    hover(&mut client, "called as `twice(int)`")?;
+    let answer = client.ask("textDocument/references", at.clone())?;
+    let list = answer["result"].as_array().cloned().unwrap_or_default();
+    let is_in = |name: &str| list.iter().any(|one| one["uri"].as_str().is_some_and(|uri| uri.ends_with(name)));
+    expect(list.len() == 2 && is_in("/src/M.sac") && is_in("/src/main.sac"), &answer)?;
+    // The program is looked at again when the module changes, and when it has been saved itself.
+    let range = json!({ "start": { "line": 3, "character": 0 }, "end": { "line": 3, "character": 14 } });
+    let change = json!([{ "range": range, "text": "int[*] twice(int[*]" }]);
+    client.tell(
+        "textDocument/didChange",
+        json!({ "textDocument": { "uri": uri, "version": 2 }, "contentChanges": change }),
+    )?;
+    fs::write(
+        folder.path().join("src/main.sac"),
+        "use M: all;\nuse Array: all;\nint main() { return sum(twice([1, 2])); }\n",
+    )?;
+    client.tell("textDocument/didSave", json!({ "textDocument": { "uri": uri } }))?;
+    hover(&mut client, "called as `twice(int[2])`")?;
     expect(client.leave()? == 0, &"the exit status")
 }

@@ -2,10 +2,11 @@
 
 use crate::client::Client;
 use crate::{expect, uri};
-use ravel_tests::{Failed, Trial};
+use ravel_tests::{Failed, Trial, ravel, repository};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 pub fn trials() -> Vec<Trial> {
@@ -15,6 +16,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("inputs have limits", limits),
         Trial::test("what runs can be ended", ended),
         Trial::test("commands are checked", rubbish),
+        Trial::test("Neovim evaluates, renames and runs", neovim),
     ]
 }
 
@@ -129,8 +131,8 @@ fn limits() -> Result<(), Failed> {
     expect(why(&answer) == "stopped, as it takes more than 1024 MiB", &answer)?;
     let start = Instant::now();
     let other = "file:///nowhere/b.sac";
-    client.open(other, "// > while (true) { }\n")?;
-    let answer = command(&mut client, "ravel.evaluate", json!([other, 0]))?;
+    client.open(other, "use Array: all;\n// > n = 1; while (n > 0) { n = 3 - n; }\n")?;
+    let answer = command(&mut client, "ravel.evaluate", json!([other, 1]))?;
     expect(why(&answer) == "stopped after 10 s", &answer)?;
     expect(start.elapsed() < Duration::from_secs(30), &start.elapsed())?;
     expect(client.leave()? == 0, &"the exit status")
@@ -190,4 +192,28 @@ fn rubbish() -> Result<(), Failed> {
     let answer = command(&mut client, "ravel.test", json!(["file:///nowhere/b.sac", "test_x"]))?;
     expect(answer["result"]["status"] == 1, &answer)?;
     expect(client.leave()? == 0, &"the exit status")
+}
+
+/// A client that nobody here wrote, where it is installed: `nvim` on the path, or what `RAVEL_NVIM` names, from 0.11.
+fn neovim() -> Result<(), Failed> {
+    let nvim = std::env::var_os("RAVEL_NVIM").unwrap_or_else(|| "nvim".into());
+    let answer =
+        Command::new(&nvim).args(["--clean", "--headless", "+lua print(vim.lsp.config and 'new')", "+qall"]).output();
+    let is_new = |output: &Output| String::from_utf8_lossy(&output.stderr).contains("new");
+    if !answer.is_ok_and(|output| is_new(&output)) {
+        println!("Neovim 0.11 is not installed: it is not tried");
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("main.sac");
+    let text = "use Array: all;\nstruct Point { double x; double y; };\n\
+                double norm(struct Point p) { return p.x * p.x + p.y * p.y; }\n// > norm(Point { 1.0, 2.0 })\n\
+                int main() { return toi(norm(Point { 3.0, 4.0 })); }\n";
+    fs::write(&path, text)?;
+    let mut command = Command::new(&nvim);
+    command.args(["--clean", "--headless", "-l"]).arg(repository().join("tests/lsp/neovim.lua"));
+    command.env("RAVEL_BIN", ravel()).env("RAVEL_TEST_FILE", &path).env("XDG_CACHE_HOME", folder.path());
+    let output = command.env("XDG_STATE_HOME", folder.path()).output()?;
+    let wrote = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    expect(output.status.success() && wrote.contains("ravel run main.sac: exit status 25"), &wrote)
 }

@@ -17,6 +17,7 @@ pub mod files;
 pub mod fix;
 pub mod foreign;
 pub mod library;
+pub mod limited;
 pub mod link;
 mod lints;
 pub mod nearby;

@@ -6,6 +6,7 @@ use ravel_driver::facts::{Facts, Value, constant};
 use ravel_driver::testing::PROMPT;
 use ravel_source::Span;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 /// Instances that a hover shows.
 const MOST_INSTANCES: usize = 8;
@@ -98,18 +99,16 @@ fn by_instance(facts: &Facts, values: &[Value], text: &mut String) {
 /// The instances of a function, at its definition.
 fn of_definition(view: &View<'_>, found: &Use, text: &mut String) {
     let mut labels: Vec<&str> = Vec::new();
-    for known in view.documents.values().filter_map(|document| document.known.as_ref()) {
+    for facts in view.all_facts() {
         let is_this = |def: &Def| {
-            let place =
-                |facts: &Facts, span: Span| facts.map.get(span.file).map(|file| (file.name.clone(), span.start));
             found.defs.iter().filter_map(|at| view.def(*at)).any(|own| {
                 own.span.start == def.span.start
                     && own.name == def.name
-                    && place(view.facts, own.span) == place(&known.facts, def.span)
+                    && place(view.facts, own.span) == place(facts, def.span)
             })
         };
-        for instance in known.facts.instances.iter().filter(|instance| instance.is_called) {
-            if known.facts.def_of(instance.fun).is_some_and(is_this) && !labels.contains(&instance.shown.as_str()) {
+        for instance in facts.instances.iter().filter(|instance| instance.is_called) {
+            if facts.def_of(instance.fun).is_some_and(is_this) && !labels.contains(&instance.shown.as_str()) {
                 labels.push(&instance.shown);
             }
         }
@@ -169,13 +168,36 @@ pub fn definition(view: &View<'_>, position: &Json) -> Json {
     json!(places.collect::<Vec<_>>())
 }
 
-/// Every place that mentions what the name at a position means.
+/// A place as all facts know it: the name of its file, and the byte.
+fn place(facts: &Facts, span: Span) -> Option<(&str, u32)> {
+    Some((facts.map.get(span.file)?.name.as_str(), span.start))
+}
+
+/// Every place that mentions what the name at a position means, also in open programs and roots that use this file.
 pub fn references(view: &View<'_>, position: &Json, with_definition: bool) -> Json {
     let mut places: Vec<Json> = Vec::new();
     for found in same(view, position) {
         let defines = found.defs.iter().filter_map(|def| view.def(*def)).any(|def| def.span == found.span);
         if with_definition || !defines {
             places.extend(view.location(found.span).filter(|place| !places.contains(place)));
+        }
+    }
+    let wanted: Vec<_> = view.name(position).map_or(Vec::new(), |found| {
+        let defs = view.facts.meaning(found).iter().filter_map(|def| view.def(*def));
+        defs.filter(|def| !def.kind.is_local()).filter_map(|def| place(view.facts, def.span)).collect()
+    });
+    for facts in view.all_facts().filter(|facts| !wanted.is_empty() && !std::ptr::eq(*facts, view.facts)) {
+        let meant: BTreeSet<u32> = (0..)
+            .zip(&facts.defs)
+            .filter_map(|(at, def)| place(facts, def.span).filter(|place| wanted.contains(place)).map(|_| at))
+            .collect();
+        let is_meant =
+            |found: &&Use| facts.is_own(found.span.file) && facts.meaning(found).iter().any(|def| meant.contains(def));
+        for found in facts.uses.iter().filter(is_meant) {
+            let defines = facts.meaning(found).iter().any(|def| facts.defs[*def as usize].span == found.span);
+            if with_definition || !defines {
+                places.extend(view.location_by(facts, found.span).filter(|place| !places.contains(place)));
+            }
         }
     }
     json!(places)

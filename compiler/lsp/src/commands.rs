@@ -3,20 +3,21 @@
 //! Each is a process of its own. An editor with terminals does the first three itself.
 
 use crate::evaluate::{self, Input};
-use crate::runs::{Done, Ended, Limits};
+use crate::runs::Done;
 use crate::texts::{Lines, path_of};
 use crate::view::View;
 use crate::{Server, refused};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use ravel_core::facts::DefKind;
 use ravel_driver::files::module_of;
+use ravel_driver::limited::{Ended, Limits, Order, Outcome};
 use ravel_driver::project::{Access, Projects};
 use ravel_driver::testing::kind_of;
 use ravel_driver::{MacroOption, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// What runs programs.
@@ -98,16 +99,17 @@ impl Server {
             _ => return Err(format!("there is no command `{command}` here")),
         };
         let path = path_of(uri).ok_or("the first argument is the address of a file")?;
-        let mut process = Command::new(program()?);
-        process.args(words).args(sources(&self.options)).arg(&path);
+        let mut line: Vec<OsString> = words.iter().map(OsString::from).collect();
+        line.extend(sources(&self.options).into_iter().map(OsString::from));
+        line.push(path.clone().into_os_string());
         let name = params["arguments"][1].as_str();
         if let Some(name) = name.filter(|_| command != "ravel.run") {
-            process.arg("--filter").arg(format!("{}:{name}", path.display()));
+            line.extend(["--filter".into(), format!("{}:{name}", path.display()).into()]);
         }
-        process.current_dir(folder_of(&path));
+        let order = Order { words: line, folder: folder_of(&path), search: None, input: String::new() };
         let shown = path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
         let title = format!("ravel {} {shown}{}", words[0], name.map_or(String::new(), |name| format!(" {name}")));
-        self.runs.start(id, Job::Program(title), process, String::new(), Limits { time, memory: None })
+        self.runs.start(id, Job::Program(title), order, Limits { time, memory: None })
     }
 
     fn evaluate(&mut self, id: RequestId, uri: &str, line: Option<u64>) -> Result<(), String> {
@@ -120,7 +122,6 @@ impl Server {
             Some(module) => format!("use {module}: all;"),
             None => document.text.clone(),
         };
-        let mut process = Command::new(program()?);
         let folder = folder_of(&document.path);
         let mut folders: Vec<PathBuf> = vec![folder.clone()];
         if let Ok(Some(project)) = Projects::default().of(&document.path, Access::of_reader()) {
@@ -129,16 +130,17 @@ impl Server {
         folders.extend(self.options.folders.iter().cloned());
         let folders = folders.into_iter().filter_map(|folder| std::path::absolute(folder).ok());
         let joined = std::env::join_paths(folders).map_err(|_| "a folder has `:` in its name")?;
-        process.args(["session", "--json"]).env("RAVEL_PATH", joined).current_dir(folder);
         let limits = Limits { time: Duration::from_secs(evaluate::SECONDS), memory: Some(evaluate::MEMORY) };
         let asked = evaluate::requests(&definitions, &inputs[..=number]);
+        let words = ["session", "--json"].map(OsString::from).to_vec();
+        let order = Order { words, folder, search: Some(joined), input: asked };
         let (input, number) = (inputs[number].clone(), number + 1);
-        self.runs.start(id, Job::Evaluate { uri: uri.to_string(), input, number }, process, asked, limits)
+        self.runs.start(id, Job::Evaluate { uri: uri.to_string(), input, number }, order, limits)
     }
 
     /// Tells what came of a command.
     pub fn finish(&mut self, done: Done<Job>) -> Result<(), String> {
-        let Done { id, job, ended, output, is_cut } = done;
+        let Done { id, job, outcome: Outcome { ended, output, is_cut } } = done;
         if ended == Ended::Stopped {
             let response = Response::new_err(id, ErrorCode::RequestCanceled as i32, "stopped".to_string());
             return self.send(Message::Response(response));
@@ -219,10 +221,6 @@ fn told(ended: &Ended) -> (String, bool) {
         Ended::TooMuch(most) => (format!(": stopped, as it takes more than {} MiB", most >> 20), true),
         Ended::Failed(why) => (format!(": it cannot be started: {why}"), true),
     }
-}
-
-fn program() -> Result<PathBuf, String> {
-    std::env::current_exe().map_err(|error| format!("nobody knows where ravel lies: {error}"))
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -11,6 +11,7 @@ mod complete;
 mod drift;
 mod evaluate;
 mod hints;
+mod programs;
 mod rename;
 mod runs;
 mod texts;
@@ -21,6 +22,7 @@ use checker::{Checked, Checker, Found};
 use commands::Job;
 use drift::Edit;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
+use programs::Programs;
 use ravel_driver::Options;
 use rename::Wish;
 use runs::Runs;
@@ -35,6 +37,7 @@ struct Server {
     encoding: Encoding,
     options: Options,
     documents: Documents,
+    programs: Programs,
     checker: Checker,
     /// What the last check of each open file found.
     found: BTreeMap<String, Found>,
@@ -107,6 +110,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
         encoding,
         options,
         documents,
+        programs: Programs::new(),
         checker,
         found,
         folders,
@@ -194,18 +198,22 @@ impl Server {
                 Err(why) => refused(id, ErrorCode::RequestFailed, &why),
             },
             "workspace/symbol" => {
-                let views: Vec<View<'_>> =
-                    self.documents.keys().filter_map(|uri| View::new(&self.documents, uri, self.encoding)).collect();
+                let views: Vec<View<'_>> = self.documents.keys().filter_map(|uri| self.view(uri)).collect();
                 let query = params["query"].as_str().unwrap_or_default();
                 Response::new_ok(id, answers::workspace_symbols(&views, query))
             }
             _ if is_about_facts(&method) => {
                 // Of a text that nobody has looked at yet nothing is known.
-                let view = View::new(&self.documents, &uri, self.encoding);
+                let view = self.view(&uri);
                 Response::new_ok(id, view.map_or(Value::Null, |view| about(&view, &method, &uri, &params)))
             }
             _ => refused(id, ErrorCode::MethodNotFound, &format!("there is no `{method}` here")),
         }
+    }
+
+    /// A document that something is known of.
+    fn view(&self, uri: &str) -> Option<View<'_>> {
+        View::new(&self.documents, &self.programs, uri, self.encoding)
     }
 
     fn note(&mut self, notification: &Notification) -> Result<(), String> {
@@ -223,8 +231,10 @@ impl Server {
                 let Some(path) = path_of(&uri) else { return Ok(()) };
                 let text = document["text"].as_str().unwrap_or_default().to_string();
                 let (version, edits) = (version(document), Vec::new());
-                self.documents.insert(uri.clone(), Document { path, text, version, edits, known: None });
+                self.programs.remove(&uri);
+                self.documents.insert(uri.clone(), Document { path: path.clone(), text, version, edits, known: None });
                 self.look(&uri, false);
+                self.look_at_roots(&path);
             }
             "textDocument/didChange" => {
                 let Some(known) = self.documents.get_mut(&uri) else { return Ok(()) };
@@ -234,16 +244,19 @@ impl Server {
                     known.edits.extend(edit.map(|edit| (new, edit)));
                 }
                 known.version = new;
+                let path = known.path.clone();
                 self.look(&uri, false);
+                self.look_at_readers(&path);
             }
             // Who uses a module that was saved is checked anew.
-            "textDocument/didSave" => self
-                .documents
-                .keys()
-                .cloned()
-                .collect::<Vec<_>>()
-                .iter()
-                .for_each(|other| self.look(other, *other == uri)),
+            "textDocument/didSave" => {
+                for other in self.documents.keys().cloned().collect::<Vec<_>>() {
+                    self.look(&other, other == uri);
+                }
+                if let Some(path) = path_of(&uri) {
+                    self.look_at_roots(&path);
+                }
+            }
             "textDocument/didClose" => {
                 self.documents.remove(&uri);
                 self.found.remove(&uri);
@@ -306,7 +319,14 @@ impl Server {
 
     fn take(&mut self, checked: Checked) -> Result<(), String> {
         let Checked { uri, version, mut found } = checked;
-        let Some(document) = self.documents.get_mut(&uri) else { return Ok(()) };
+        let Some(document) = self.documents.get_mut(&uri) else {
+            // What is wrong with a file that nobody has open is not shown.
+            if let Some((facts, _)) = found.facts.take().filter(|_| !found.is_torn) {
+                self.programs.insert(uri, facts);
+                self.refresh()?;
+            }
+            return Ok(());
+        };
         if let Some((facts, file)) = found.facts.take() {
             // While a statement is being written, what was known before it began is worth more.
             let is_better = document.known.as_ref().is_none_or(|known| !found.is_torn && known.version <= version);

@@ -2,49 +2,19 @@
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use lsp_server::RequestId;
-use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use ravel_driver::limited::{Limits, Order, Outcome, run};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
-/// How often a process is looked after.
-const PAUSE: Duration = Duration::from_millis(10);
 /// Processes at one time.
 const MOST_RUNNING: usize = 4;
-/// What is kept of an output, in bytes.
-const MOST_OUTPUT: usize = 1 << 20;
-
-/// What a process may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    pub time: Duration,
-    /// In bytes; it is looked up every few milliseconds, where the system tells it.
-    pub memory: Option<u64>,
-}
-
-/// How a process ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
-    /// By itself; a signal counts as 128 and its number.
-    Status(i32),
-    TooLong(Duration),
-    TooMuch(u64),
-    Stopped,
-    /// It never began.
-    Failed(String),
-}
 
 /// What came of a request.
 pub struct Done<J> {
     pub id: RequestId,
     pub job: J,
-    pub ended: Ended,
-    /// Both streams in the order of their coming.
-    pub output: String,
-    /// There was more.
-    pub is_cut: bool,
+    pub outcome: Outcome,
 }
 
 struct Running {
@@ -66,18 +36,11 @@ impl<J: Send + 'static> Runs<J> {
         Runs { done, finished, running: Vec::new() }
     }
 
-    /// Starts a process with this input.
+    /// Starts a process.
     ///
     /// # Errors
     /// There are too many, or no thread is left.
-    pub fn start(
-        &mut self,
-        id: RequestId,
-        job: J,
-        command: Command,
-        input: String,
-        limits: Limits,
-    ) -> Result<(), String> {
+    pub fn start(&mut self, id: RequestId, job: J, order: Order, limits: Limits) -> Result<(), String> {
         self.running.retain(|one| !one.thread.is_finished());
         if self.running.len() >= MOST_RUNNING {
             return Err("wait until what runs already has ended".to_string());
@@ -85,9 +48,9 @@ impl<J: Send + 'static> Runs<J> {
         let (stop, done) = (Arc::new(AtomicBool::new(false)), self.done.clone());
         let (told, of) = (stop.clone(), id.clone());
         let work = move || {
-            let (ended, output, is_cut) = run(command, input, limits, &told);
+            let outcome = run(order, limits, &told);
             // Nobody waits for it where the server ends.
-            let _ = done.send(Done { id: of, job, ended, output, is_cut });
+            let _ = done.send(Done { id: of, job, outcome });
         };
         let thread = std::thread::Builder::new().name("ravel-run".to_string()).spawn(work);
         let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -108,125 +71,5 @@ impl<J> Drop for Runs<J> {
             // A thread that has panicked has nothing more to end.
             let _ = one.thread.join();
         }
-    }
-}
-
-fn run(mut command: Command, input: String, limits: Limits, stop: &AtomicBool) -> (Ended, String, bool) {
-    let kept = Arc::new(Mutex::new((Vec::new(), false)));
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = match child {
-        Ok(child) => child,
-        Err(error) => return (Ended::Failed(error.to_string()), String::new(), false),
-    };
-    let mut readers = Vec::new();
-    if let Some(out) = child.stdout.take() {
-        readers.push(keep(out, kept.clone()));
-    }
-    if let Some(err) = child.stderr.take() {
-        readers.push(keep(err, kept.clone()));
-    }
-    if let Some(mut pipe) = child.stdin.take() {
-        // Who does not read it ends the pipe.
-        std::thread::spawn(move || drop(pipe.write_all(input.as_bytes())));
-    }
-    let ended = watch(&mut child, limits, stop);
-    end(&mut child);
-    for reader in readers {
-        let _ = reader.join();
-    }
-    let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    (ended, String::from_utf8_lossy(&kept.0).into_owned(), kept.1)
-}
-
-fn watch(child: &mut Child, limits: Limits, stop: &AtomicBool) -> Ended {
-    let start = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ended::Status(ravel_driver::testing::child::status(status)),
-            Ok(None) => {}
-            Err(error) => return Ended::Failed(error.to_string()),
-        }
-        if stop.load(Ordering::SeqCst) {
-            return Ended::Stopped;
-        }
-        if start.elapsed() > limits.time {
-            return Ended::TooLong(limits.time);
-        }
-        if let Some(most) = limits.memory.filter(|most| resident(child.id()).is_some_and(|now| now > *most)) {
-            return Ended::TooMuch(most);
-        }
-        std::thread::sleep(PAUSE);
-    }
-}
-
-/// Keeps what comes, up to a limit; the rest is read and dropped, so that the process goes on.
-fn keep(mut from: impl Read + Send + 'static, kept: Arc<Mutex<(Vec<u8>, bool)>>) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut buffer = [0; 1 << 14];
-        while let Ok(count @ 1..) = from.read(&mut buffer) {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            let taken = count.min(MOST_OUTPUT - kept.0.len());
-            kept.0.extend_from_slice(&buffer[..taken]);
-            kept.1 |= taken < count;
-        }
-    })
-}
-
-/// Ends a process, and those that it has started.
-fn end(child: &mut Child) {
-    if matches!(child.try_wait(), Ok(Some(_))) {
-        return;
-    }
-    #[cfg(unix)]
-    drop(Command::new("sh").args(["-c", "kill -9 -\"$0\" 2>/dev/null", &child.id().to_string()]).status());
-    drop(child.kill());
-    drop(child.wait());
-}
-
-/// Memory of a process, where the system says so.
-fn resident(process: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    fn outcome(script: &str, limits: Limits) -> Done<()> {
-        let mut runs = Runs::new();
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        runs.start(RequestId::from(1), (), command, "input\n".to_string(), limits).expect("it starts");
-        runs.finished.recv_timeout(Duration::from_secs(60)).expect("it ends")
-    }
-
-    #[test]
-    fn processes_end_in_their_limits() {
-        let limits = |millis: u64| Limits { time: Duration::from_millis(millis), memory: Some(100 << 20) };
-        let fine = outcome("cat; sleep 0.2; echo error >&2; exit 3", limits(20_000));
-        assert_eq!((fine.ended, fine.is_cut), (Ended::Status(3), false));
-        assert_eq!(fine.output, "input\nerror\n");
-        // What it has started ends with it, else its output would stay open.
-        let slow = outcome("sleep 50 & sleep 50", limits(100));
-        assert_eq!(slow.ended, Ended::TooLong(Duration::from_millis(100)));
-        let loud = outcome("yes | head -c 3000000", limits(20_000));
-        assert_eq!((loud.output.len(), loud.is_cut), (MOST_OUTPUT, true));
-        assert_eq!(outcome("kill -9 $$", limits(20_000)).ended, Ended::Status(137));
-    }
-
-    #[test]
-    fn processes_end_with_the_server() {
-        let mut runs: Runs<()> = Runs::new();
-        let mut command = Command::new("sleep");
-        command.arg("100");
-        let limits = Limits { time: Duration::from_secs(100), memory: None };
-        runs.start(RequestId::from(1), (), command, String::new(), limits).expect("it starts");
-        let start = Instant::now();
-        drop(runs);
-        assert!(start.elapsed() < Duration::from_secs(20));
     }
 }

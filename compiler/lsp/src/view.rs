@@ -1,6 +1,7 @@
 //! An open text with what is known of it: the newest facts, carried through the edits since.
 
 use crate::drift::{Edit, around, back, forward};
+use crate::programs::Programs;
 use crate::texts::{Encoding, Lines, uri_of};
 use ravel_core::facts::{Def, DefKind, Use};
 use ravel_driver::facts::{Facts, Value};
@@ -39,6 +40,8 @@ pub type Documents = BTreeMap<String, Document>;
 /// A document that something is known of.
 pub struct View<'d> {
     pub documents: &'d Documents,
+    /// Programs that are not open.
+    pub programs: &'d Programs,
     pub document: &'d Document,
     pub facts: &'d Facts,
     pub file: FileId,
@@ -48,12 +51,12 @@ pub struct View<'d> {
 }
 
 impl<'d> View<'d> {
-    pub fn new(documents: &'d Documents, uri: &str, encoding: Encoding) -> Option<View<'d>> {
+    pub fn new(documents: &'d Documents, programs: &'d Programs, uri: &str, encoding: Encoding) -> Option<View<'d>> {
         let document = documents.get(uri)?;
         let known = document.known.as_ref()?;
         let edits = document.edits.iter().map(|(_, edit)| *edit).collect();
         let lines = Lines::new(&document.text, encoding);
-        Some(View { documents, document, facts: &known.facts, file: known.file, edits, lines, encoding })
+        Some(View { documents, programs, document, facts: &known.facts, file: known.file, edits, lines, encoding })
     }
 
     /// The byte of the text as it was looked at that stands at a position now.
@@ -100,13 +103,25 @@ impl<'d> View<'d> {
         json!({ "start": self.lines.position(start), "end": self.lines.position(end) })
     }
 
+    /// What is known of all open texts, and of programs that are not open.
+    pub fn all_facts(&self) -> impl Iterator<Item = &'d Facts> + use<'d> {
+        let open = self.documents.values().filter_map(|document| document.known.as_ref());
+        open.map(|known| &*known.facts).chain(self.programs.values().map(|facts| &**facts))
+    }
+
     /// Address and range of a place in any file that the facts are about.
     pub fn location(&self, span: Span) -> Option<Json> {
-        if span.file == self.file {
+        self.location_by(self.facts, span)
+    }
+
+    /// The same of other facts; nothing if the text has become another one since.
+    pub fn location_by(&self, facts: &Facts, span: Span) -> Option<Json> {
+        let is_own = std::ptr::eq(facts, self.facts);
+        if is_own && span.file == self.file {
             let uri = uri_of(&self.document.path)?;
             return Some(json!({ "uri": uri, "range": self.range(span)? }));
         }
-        let file = self.facts.map.get(span.file)?;
+        let file = facts.map.get(span.file)?;
         let path = match is_library(&file.name) {
             true => ravel_driver::copies::on_disk(&file.name)?,
             false => std::path::absolute(&file.name).ok()?,
@@ -125,6 +140,9 @@ impl<'d> View<'d> {
                 json!({ "uri": uri, "range": { "start": lines.position(at.start), "end": lines.position(at.end) } }),
             );
         }
+        if open.is_some() && !is_own {
+            return None;
+        }
         let lines = Lines::new(&file.text, self.encoding);
         let (start, end) = (lines.position(span.start as usize), lines.position(span.end as usize));
         Some(json!({ "uri": uri, "range": { "start": start, "end": end } }))
@@ -140,12 +158,12 @@ impl<'d> View<'d> {
             return (self.facts, own);
         }
         let Some(file) = self.facts.map.get(span.file) else { return (self.facts, own) };
-        for known in self.documents.values().filter_map(|document| document.known.as_ref()) {
-            let same = known.facts.map.files().find(|(_, other)| other.name == file.name && other.text == file.text);
+        for facts in self.all_facts() {
+            let same = facts.map.files().find(|(_, other)| other.name == file.name && other.text == file.text);
             if let Some((id, _)) = same {
-                let values = known.facts.values(Span { file: id, ..span });
-                if is_called(&known.facts, values) {
-                    return (&known.facts, values);
+                let values = facts.values(Span { file: id, ..span });
+                if is_called(facts, values) {
+                    return (facts, values);
                 }
             }
         }
