@@ -10,12 +10,12 @@ use super::{Reply, Session, USED};
 use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use crate::places::Functions;
-use ravel_codegen::{Entry as Code, Word};
+use ravel_codegen::{Entry as Code, Globals, Word};
 use ravel_core::RootSource;
 use ravel_core::ir::{ElemTy, Expr, ExprKind, Fun, FunBody, FunId, LocalId, Program, SetId, Stmt};
 use ravel_diagnostics::Diagnostic;
 use ravel_runtime::abi::ElemTag;
-use ravel_runtime::fault::{Report, run_session_holding};
+use ravel_runtime::fault::{Report, Running, begin_session};
 use ravel_runtime::lost::Counts;
 use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
@@ -71,6 +71,28 @@ pub enum Form {
 }
 
 impl Instance {
+    /// Begins to work on the words of its arguments.
+    ///
+    /// # Errors
+    /// [`CallError::Interrupted`], or there is no thread.
+    pub fn begin(&self, words: Vec<Word>) -> Result<Running<Vec<Word>>, CallError> {
+        let arguments = Counts::before(words.iter().filter_map(Word::object));
+        let (code, objects) = (self.code, self.objects.clone());
+        begin_session(arguments, move || code.call_owned(words, &objects)).map_err(|report| self.failure(report))
+    }
+
+    /// Waits for what was begun; objects that global variables hold stay, whatever happens.
+    ///
+    /// # Errors
+    /// [`CallError::Fault`], [`CallError::Interrupted`].
+    pub fn finish(&self, running: Running<Vec<Word>>, globals: Option<&Globals>) -> Result<Vec<Value>, CallError> {
+        let outcome = running.finish(&mut || globals.map(Globals::words));
+        let written = ravel_runtime::stream::finish();
+        let words = outcome.map_err(|report| self.failure(report))?;
+        written.map_err(|fault| self.failure(Report::new(None, fault)))?;
+        self.values(words).ok_or_else(|| CallError::Internal("a call did not return what it should".to_string()))
+    }
+
     /// What came back, from the words that the code returned.
     pub fn values(&self, words: Vec<Word>) -> Option<Vec<Value>> {
         let mut words = words.into_iter();
@@ -335,19 +357,9 @@ impl Session {
         Ok(self.make(function, arguments, true, true)?.1)
     }
 
-    /// Calls an instance with the words of its arguments.
-    ///
-    /// # Errors
-    /// [`CallError::Fault`], [`CallError::Interrupted`].
-    pub fn run_instance(&mut self, instance: &Instance, words: Vec<Word>) -> Result<Vec<Value>, CallError> {
-        let arguments = Counts::before(words.iter().filter_map(Word::object));
-        let (code, objects) = (instance.code, instance.objects.clone());
-        let jit = &mut self.jit;
-        let outcome = run_session_holding(&mut || jit.globals(), arguments, move || code.call_owned(words, &objects));
-        let written = ravel_runtime::stream::finish();
-        let words = outcome.map_err(|report| instance.failure(report))?;
-        written.map_err(|fault| instance.failure(Report::new(None, fault)))?;
-        instance.values(words).ok_or_else(|| CallError::Internal("a call did not return what it should".to_string()))
+    /// The global variables of what was compiled; nothing where they cannot be found.
+    pub fn globals(&mut self) -> Option<Globals> {
+        self.jit.globals()
     }
 
     fn make(

@@ -16,6 +16,7 @@ mod journal;
 mod look;
 pub mod show;
 mod source;
+mod turn;
 pub mod value;
 
 pub use complete::Candidate;
