@@ -15,6 +15,8 @@ type Work = Box<dyn FnOnce() + Send>;
 /// How long a thread looks for what it waits for before it sleeps: calls often follow one another, and to be woken up takes longer than many
 /// a call.
 const ATTENTIVE: Duration = Duration::from_micros(50);
+/// After so long it lets others on its processor: the one it waits for may be among them. Where nobody else is, that costs as long again.
+const ALONE: Duration = Duration::from_nanos(500);
 /// More threads do not wait; they end.
 const MOST: usize = 8;
 
@@ -90,11 +92,15 @@ impl Flag {
     /// Waits until it is said, or for some time; whether it was said.
     pub fn wait(&self, time: Option<Duration>) -> bool {
         let start = Instant::now();
-        while may_spin() && start.elapsed() < ATTENTIVE {
+        while may_spin() {
             if self.is_set.load(Ordering::Acquire) {
                 return true;
             }
-            std::hint::spin_loop();
+            match start.elapsed() {
+                spent if spent < ALONE => std::hint::spin_loop(),
+                spent if spent < ATTENTIVE => std::thread::yield_now(),
+                _ => break,
+            }
         }
         let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         *sleepers += 1;

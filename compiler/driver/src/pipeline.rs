@@ -63,6 +63,8 @@ pub struct Options {
     pub lints: Levels,
     /// The file is a library for C.
     pub library: bool,
+    /// The code runs in programs that lend it their arrays.
+    pub lent: bool,
 }
 
 impl Default for Options {
@@ -86,6 +88,7 @@ impl Default for Options {
             profile: false,
             lints: Levels::default(),
             library: false,
+            lent: false,
         }
     }
 }
@@ -510,6 +513,7 @@ impl Compilation {
         let position = |span, function: &str| self.functions.place(&self.map, span, function);
         run(&ravel_schedule::Options {
             unchecked: self.options.unchecked,
+            lent: self.options.lent,
             parallel: true,
             large_result: caches::largest()
                 .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),

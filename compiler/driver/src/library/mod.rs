@@ -73,7 +73,7 @@ impl Compilation {
         if let Err(refused) = self.check_files(path, &files) {
             return Ok(Err(refused.into()));
         }
-        self.options.library = true;
+        (self.options.library, self.options.lent) = (true, true);
         let program = self.core_with_holes(path)?;
         let specialized = self.specialize(&program, Entry::Exports);
         self.suggest_edition(path, &[Entry::Exports]);

@@ -19,6 +19,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+const _: () = assert!(
+    ravel_schedule::LENT_REACH == ravel_runtime::abi::LENT_REACH as i64,
+    "the scheduler keeps what lenders are told"
+);
+
 /// Stack of the thread: specialisation recurses with the program.
 const STACK: usize = 1 << 30;
 
@@ -131,6 +136,8 @@ impl Host {
     /// # Errors
     /// The machine is unknown to the code generator, or no thread can be started.
     pub fn start(options: Options) -> Result<Host, String> {
+        let options = Options { lent: true, ..options };
+        ravel_runtime::capi::limit_reach();
         let (jobs, queue) = channel::<Job>();
         let (ready, begun) = channel();
         let shared = Arc::new(Shared::default());
