@@ -54,6 +54,13 @@ fn files_of_the_repository_keep_tokens_comments_and_trees() -> Tested {
 }
 
 #[test]
+fn the_library_and_the_examples_are_formatted() -> Tested {
+    let run =
+        finish(Command::new(ravel()).current_dir(repository()).args(["fmt", "--check", "stdlib", "examples"]), b"")?;
+    demand(run.status == 0, &run, "no names: `ravel fmt stdlib examples` lays them out")
+}
+
+#[test]
 fn programs_of_pages_keep_tokens_comments_and_trees() -> Tested {
     let names = type_names(&library());
     let (mut wrong, mut all) = (Vec::new(), 0);

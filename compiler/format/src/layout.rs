@@ -182,9 +182,7 @@ impl<'a> Rules<'a> {
         let are_parameters = std::mem::take(&mut self.are_parameters);
         let open = self.token(list.open);
         if list.elements.is_empty() {
-            let gap =
-                if matches!(list.brackets, Brackets::Curly | Brackets::Names) { Gap::Blank } else { Gap::Nothing };
-            return open.then(self.next(gap, list.close));
+            return open.then(self.next(Gap::Nothing, list.close));
         }
         let narrow = self.tight || list.brackets == Brackets::Square && self.is_narrow(list);
         let before = std::mem::replace(&mut self.tight, narrow);
@@ -196,9 +194,9 @@ impl<'a> Rules<'a> {
     fn list_inner(&mut self, list: &'a List, open: Laid<'a>, are_parameters: bool) -> Laid<'a> {
         let on_own_lines = self.begins_line();
         if list.brackets == Brackets::Curly && !on_own_lines {
-            let inner = self.gap(Gap::Blank).then(self.filled(&list.elements));
-            let inner = inner.then(self.gap(Gap::Blank));
-            return open.then(self.align(inner)).then(self.token(list.close));
+            let before = self.gap(Gap::Blank);
+            let inner = self.filled(&list.elements).then(self.gap(Gap::Blank));
+            return open.then(before).then(self.align(inner)).then(self.token(list.close));
         }
         if matches!(list.brackets, Brackets::Curly | Brackets::Names) {
             let before = self.gap(if on_own_lines { Gap::LineEnd } else { Gap::Line });

@@ -33,7 +33,7 @@ fn blanks() {
     statements("x = a M::+b M::* -c;", "x = a M::+ b M::* -c;");
     statements(
         "x = Vec{a ,b}; y = Conv{.stride=2}; z = Vec{};",
-        "x = Vec{ a, b };\ny = Conv{ .stride = 2 };\nz = Vec{ };",
+        "x = Vec{ a, b };\ny = Conv{ .stride = 2 };\nz = Vec{};",
     );
     statements("x+=1;y<<=2;", "x += 1;\ny <<= 2;");
     statements("x = a? b:c;", "x = a ? b : c;");

@@ -108,7 +108,7 @@ def fit(name, what, f, lo, hi, kinds=("float", "double"), centred=True, limits=N
 
 def main():
     lines.append("/* For the library itself: polynomials of the special functions. Made by tests/library/scripts/special_fits.py, which says what they are. */")
-    lines.append("module SpecialFits;\n\nuse ScalarArith: { +, -, * };\n\nexport all;\n")
+    lines.append("module SpecialFits;\n\nuse ScalarArith: { +, -, * };\n\nexport all;\n\n// fmt: off")
 
     def small_erf(s):
         if s == 0:
