@@ -168,14 +168,15 @@ def test_arrays_of_numpy_are_read_where_they_are(m, n, dtype):
 
 def test_windows_at_the_edges_read_little_before():
     source = """use Array: all;
-    double[.] windows(double[64] a) { return { [i] -> sum({ [k] -> a[k] | [max(i - 5, 0)] <= [k] < [min(i + 6, 64)] }) | [i] < [64] }; }"""
-    m = ravel.module(source)
+    double[.] windows(double[64] a) { return { [i] -> sum({ [k] -> a[i - k] | [0] <= [k] < [min(i + 1, K)] }) | [i] < [64] }; }"""
     block = np.arange(4096.0)
     # It begins 16 bytes into a page, and what lies before it has to stay out of the sums.
     start = (-address(block) // 8) % 512 + 2
     a = block[start : start + 64]
     assert address(a) % 4096 == 16
-    assert np.allclose(m.windows(a), [a[max(i - 5, 0) : i + 6].sum() for i in range(64)])
+    for n in (2, 3, 4, 9):
+        windows = ravel.module(source.replace("K", str(n))).windows
+        assert np.allclose(windows(a), [a[max(i + 1 - n, 0) : i + 1].sum() for i in range(64)])
 
 
 def test_copies_on_request():
