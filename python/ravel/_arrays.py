@@ -6,7 +6,7 @@ which goes with it.
 
 import struct
 import threading
-from ctypes import c_int64
+from ctypes import addressof, c_char, c_int64
 
 import numpy as np
 
@@ -156,7 +156,12 @@ class Arguments:
             return
         if copy or not array.flags.c_contiguous:
             array = np.array(array, order="C", copy=True)
-        address = array.__array_interface__["data"][0]
+        try:
+            # A third of the time of `__array_interface__`.
+            address = addressof(c_char.from_buffer(array))
+        except (TypeError, ValueError):
+            # It cannot be written, or is empty.
+            address = array.__array_interface__["data"][0]
         holder = array.base
         if holder.__class__ is Holder:
             own = holder.__array_interface__

@@ -20,6 +20,7 @@ double[.] up(int n) { return tod(iota(n)); }
 int endless(int n) { x = n; while (x >= 0) { x = (x + 1) % 1000; } return x; }
 double busy(int n) { x = 0.0; for (i = 0; i < n; i++) { x = x * 0.5 + tod(i); } return x; }
 void nothing(int n) { }
+float[*] same4(float[*] a) { return a; }
 """
 
 

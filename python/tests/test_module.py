@@ -133,15 +133,50 @@ def test_arrays_of_numpy_are_lent(m):
     assert lent.sum() == 7.0 * 15_000
 
 
+def may_be_lent(a):
+    """Vectors of compiled code may touch 16 bytes before and 64 behind: these have to lie in the pages of the elements."""
+    first, behind = address(a), address(a) + a.nbytes
+    return (first - 16) // 4096 == first // 4096 and (behind + 63) // 4096 == (behind - 1) // 4096
+
+
 def test_arrays_at_the_ends_of_pages_are_copied(m):
-    # Vectors of compiled code may touch 64 bytes beyond both ends: these have to lie in the pages of the elements.
     for n in range(100, 110):
         a = np.full((n, 1000), 1.5)
-        first, behind = address(a), address(a) + a.nbytes
-        may_be_lent = (first - 64) // 4096 == first // 4096 and (behind + 63) // 4096 == (behind - 1) // 4096
         b = m.same(a)
-        assert (address(b) == address(a)) == may_be_lent
+        assert (address(b) == address(a)) == may_be_lent(a)
         assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [1_000, 100_000, 10_000_000])
+def test_arrays_of_numpy_are_read_where_they_are(m, n, dtype):
+    # Large ones begin 16 bytes into a page. Where a small one begins and ends is chance.
+    tried = []
+    while not tried or n == 1_000 and not may_be_lent(tried[-1]):
+        tried.append(np.ones(n, dtype))
+    a = tried[-1]
+    same = m.same if dtype == "f8" else m.same4
+    b = same(a)
+    assert address(b) == address(a) and b.shape == a.shape
+    # Where a slice begins, something lies before it; another order is another array.
+    part = same(a[1:])
+    assert part.shape == (n - 1,) and address(part) == address(a[1:])
+    a[:3] = 7, 8, 9
+    turned = same(a[::-1])
+    assert address(turned) != address(a) and np.array_equal(turned, a[::-1])
+
+
+def test_windows_at_the_edges_read_little_before():
+    source = """use Array: all;
+    double[.] windows(double[64] a) { return { [i] -> sum({ [k] -> a[i - k] | [0] <= [k] < [min(i + 1, K)] }) | [i] < [64] }; }"""
+    block = np.arange(4096.0)
+    # It begins 16 bytes into a page, and what lies before it has to stay out of the sums.
+    start = (-address(block) // 8) % 512 + 2
+    a = block[start : start + 64]
+    assert address(a) % 4096 == 16
+    for n in (2, 3, 4, 9):
+        windows = ravel.module(source.replace("K", str(n))).windows
+        assert np.allclose(windows(a), [a[max(i + 1 - n, 0) : i + 1].sum() for i in range(64)])
 
 
 def test_copies_on_request():
@@ -270,5 +305,5 @@ def test_calls_are_quick(m):
     m.scale(1.0, 2)
     best = min(m.scale.time(1.0, 2, runs=200).best for _ in range(5))
     print(f"{best * 1e6:.1f} us per call")
-    # Nothing is compiled and no thread is started: far below that even where many others work. Times themselves are for quiet machines.
-    assert best < 500e-6, f"{best * 1e6:.1f} us"
+    # Nothing is compiled and no thread is started or woken up. With one processor threads have to be woken.
+    assert best < (10e-6 if os.cpu_count() > 1 else 500e-6), f"{best * 1e6:.1f} us"

@@ -48,7 +48,8 @@ typedef void (*ravel_release_function)(void *owner);
 ravel_array *ravel_array_new(ravel_type type, int32_t rank, const int64_t *shape);
 
 /* An array over `data`, which lies in row-major order and stays as it is until `release(owner)` is called; `release` may be NULL,
- * then the elements stay for ever. Ravel reads up to 64 bytes beyond both ends, so elements whose surroundings lie in other pages
+ * then the elements stay for ever. Ravel reads up to 64 bytes beyond both ends (in libraries and
+ * sessions 16 before the first element), so elements whose surroundings lie in other pages
  * of memory, or that are not aligned to their size, are copied: then `ravel_array_data` is not `data`, and `release(owner)` has
  * been called when this returns. NULL as for `ravel_array_new`; then `release` is never called. */
 ravel_array *ravel_array_borrow(const void *data, ravel_type type, int32_t rank, const int64_t *shape,

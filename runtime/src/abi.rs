@@ -9,6 +9,10 @@ use std::sync::atomic::AtomicI64;
 /// Version of this interface. Compiled objects and the runtime they link against come from one build, so it is informative.
 pub const ABI_VERSION: u32 = 1;
 
+/// Bytes before the first element that compiled code reads at most where other programs lend their arrays: as many as an allocator's own
+/// header has. Large blocks begin that far into a page, and the page before may be nobody's.
+pub const LENT_REACH: usize = 16;
+
 /// Alignment of objects and of array data, in bytes: a cache line and the widest vector register.
 pub const DATA_ALIGN: usize = 64;
 

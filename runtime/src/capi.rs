@@ -9,10 +9,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{NonNull, null, null_mut};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
+use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, LENT_REACH, ObjectKind};
 use crate::fault::Fault;
 use crate::{buffer, device};
 
@@ -22,8 +22,16 @@ pub const BASE: i64 = 1 << 40;
 /// A count from here on belongs to a static object or a borrowed array.
 const COUNTED_BY_BASE: i64 = BASE >> 1;
 
-/// Bytes before the first element and behind the last one that compiled code may read.
+/// Bytes behind the last element that compiled code may read, and before the first one unless it [limits its reach](limit_reach).
 const REACH: usize = buffer::PADDING;
+
+/// Bytes before the first element.
+static REACH_BEFORE: AtomicUsize = AtomicUsize::new(REACH);
+
+/// All code of this process that gets arrays of others reads at most [`LENT_REACH`] bytes before them.
+pub fn limit_reach() {
+    REACH_BEFORE.store(LENT_REACH, Ordering::Relaxed);
+}
 
 /// The smallest page that a processor may have: larger ones consist of such.
 const PAGE: usize = 4096;
@@ -119,7 +127,8 @@ fn may_be_read_beyond(data: usize, bytes: usize) -> bool {
     let page = |address: usize| address / PAGE;
     let Some(behind) = data.checked_add(bytes).and_then(|end| end.checked_add(REACH - 1)) else { return false };
     let last = data + bytes.saturating_sub(1);
-    data >= REACH && page(data - REACH) == page(data) && page(behind) == page(last)
+    let before = data.checked_sub(REACH_BEFORE.load(Ordering::Relaxed));
+    before.is_some_and(|before| page(before) == page(data)) && page(behind) == page(last)
 }
 
 /// An array over `bytes` at `data`, or a copy of it where that cannot be; one reference for the caller.

@@ -8,17 +8,18 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt::{self, Display};
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::lost::{self, Counts, Lost};
-use crate::{device, interrupter, pool, profile, signals, standing, stop, stream};
+use crate::{device, pool, profile, stop, stream};
 
 pub mod labels;
 mod messages;
+mod running;
 
 pub use messages::*;
+pub(crate) use running::run_call;
+pub use running::{Running, begin_session, run_session, run_session_holding};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -195,12 +196,17 @@ impl Display for Report {
 
 struct Session {
     id: u64,
-    reports: Sender<Report>,
+    owner: Arc<dyn Owner>,
+}
+
+/// Who waits for the end of a session.
+trait Owner: Send + Sync {
+    /// The session is over before its work is.
+    fn hear(&self, report: Report);
 }
 
 /// The sessions under way.
 static SESSIONS: Mutex<Vec<Session>> = Mutex::new(Vec::new());
-static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// `exit` ends a session, not the process.
 static CONTAINED: AtomicBool = AtomicBool::new(false);
@@ -219,116 +225,6 @@ thread_local! {
     static POSITION: Cell<*const c_char> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Runs `work` on a thread of its own where a fault does not end the process.
-///
-/// Sessions may run at the same time; of their parallel sections one at a time gets the worker threads.
-///
-/// # Errors
-/// The report of the first fault, of an interrupt, or of a thread that could not be started.
-pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Report> {
-    run_session_holding(&mut || None, Counts::default(), work)
-}
-
-/// [`run_session`] for a call of a library: nothing ends the process, also not `exit`, and after a fault all threads of the session have
-/// stopped, so that what the caller lent is the caller's again. Nobody holds what is lost then, unless the library `has_objects`.
-///
-/// # Errors
-/// As [`run_session`].
-pub(crate) fn run_call<T: Send + 'static>(
-    has_objects: bool,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Report> {
-    CONTAINED.store(true, Ordering::Relaxed);
-    run_session_until(stop::stop_entirely, &mut || (!has_objects).then(Vec::new), Counts::default(), work)
-}
-
-/// [`run_session`] for an owner who wants back what a session loses that ends early.
-///
-/// `held` gives the addresses of objects that are somebody's in spite of that, like what global variables hold; without it nothing is
-/// released. `arguments` are counts from before `work` got its references.
-///
-/// # Errors
-/// As [`run_session`].
-pub fn run_session_holding<T: Send + 'static>(
-    held: &mut dyn FnMut() -> Option<Vec<usize>>,
-    arguments: Counts,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Report> {
-    run_session_until(stop::stop, held, arguments, work)
-}
-
-/// [`run_session_holding`] for a call that works on what its owner has only lent: when it returns, all threads of the session have stopped.
-///
-/// # Errors
-/// As [`run_session`].
-pub fn run_session_lent<T: Send + 'static>(
-    held: &mut dyn FnMut() -> Option<Vec<usize>>,
-    arguments: Counts,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Report> {
-    run_session_until(stop::stop_entirely, held, arguments, work)
-}
-
-fn run_session_until<T: Send + 'static>(
-    stop: fn(u64) -> bool,
-    held: &mut dyn FnMut() -> Option<Vec<usize>>,
-    arguments: Counts,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Report> {
-    let id = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
-    let (reports, faults) = channel();
-    if let Ok(mut sessions) = SESSIONS.lock() {
-        sessions.push(Session { id, reports });
-    }
-    interrupter::begins(id);
-    if signals::take_pending() {
-        drop(end_session(id));
-        return Err(interrupted());
-    }
-    let (results, outcome) = channel();
-    let has_entered = Arc::new(AtomicBool::new(false));
-    let entered = Arc::clone(&has_entered);
-    let spawned = standing::run(move || {
-        stop::enter_session(id);
-        entered.store(true, Ordering::SeqCst);
-        let _ = results.send(work());
-        drop(end_session(id));
-    });
-    if let Err(error) = spawned {
-        drop(end_session(id));
-        return Err(Report::new(None, Fault::new(format!("cannot start a thread: {error}"))));
-    }
-    // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
-    match faults.recv() {
-        Ok(report) => {
-            // An interrupt may come before the thread has begun: then it could not be found and stopped.
-            while !has_entered.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
-            let has_stopped = stop(id);
-            if let Ok(result) = outcome.try_recv() {
-                // An interrupt that came as the work ended: it has given back what it took, and its result is dropped.
-                lost::end(id);
-                drop(result);
-                return Err(report);
-            }
-            let lost = Lost::of(id);
-            // A thread that has not stopped may use them.
-            if has_stopped {
-                arguments.restore();
-                if let Some(held) = held() {
-                    lost.release(&held);
-                }
-            }
-            Err(report)
-        }
-        Err(_) => {
-            lost::end(id);
-            outcome.recv().map_err(|_| Report::new(None, Fault::new("the program ended without a result")))
-        }
-    }
-}
-
 fn interrupted() -> Report {
     Report::new(None, Fault { ending: Ending::Interrupted, ..Fault::new("interrupted") })
 }
@@ -342,7 +238,7 @@ pub fn interrupt() -> bool {
     pool::abandon();
     for session in ended {
         // The owner waits for it, unless the session has just ended.
-        let _ = session.reports.send(interrupted());
+        session.owner.hear(interrupted());
     }
     true
 }
@@ -351,7 +247,8 @@ pub fn interrupt() -> bool {
 pub(crate) fn interrupt_session(id: u64) -> bool {
     let Some(session) = end_session(id) else { return false };
     pool::abandon();
-    session.reports.send(interrupted()).is_ok()
+    session.owner.hear(interrupted());
+    true
 }
 
 /// Takes a session off the list; `None` if it has ended already.
@@ -385,7 +282,7 @@ pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
         if let Some(session) = end_session(id) {
             stream::flush_stdout();
             pool::abandon();
-            let _ = session.reports.send(report);
+            session.owner.hear(report);
         }
         stop::leave();
     }

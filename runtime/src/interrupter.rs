@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::fault;
+use crate::fault::{self, Running};
 
 /// Ends the session that its owner runs at the moment, if there is one. Clones are one.
 #[derive(Clone, Default)]
@@ -19,6 +19,11 @@ impl Interrupter {
     /// From now on it is that of the sessions which the calling thread runs.
     pub fn attach(&self) {
         OWN.set(Some(self.clone()));
+    }
+
+    /// It is that of a session which another thread has begun.
+    pub fn follow<T>(&self, session: &Running<T>) {
+        self.0.store(session.id(), Ordering::SeqCst);
     }
 
     /// Ends the session with the report of an interrupt; false if none is under way.

@@ -30,7 +30,7 @@ pub mod signals;
 pub mod spare;
 pub mod stack;
 pub mod standard;
-mod standing;
+pub mod standing;
 pub mod start;
 pub mod stats;
 mod stop;

@@ -120,6 +120,8 @@ pub unsafe extern "C" fn ravel_library_call(
     if stop::session() != 0 {
         return wrong("a function that SaC code has called cannot call the library");
     }
+    // The compiler has seen to it (`Options::lent`).
+    capi::limit_reach();
     let _one = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
     let (words, lent) = match given(arguments) {
         Ok(given) => given,

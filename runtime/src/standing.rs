@@ -4,15 +4,19 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use crate::{stack, stop};
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// How long a thread looks for work before it sleeps: calls often follow one another.
-const ATTENTIVE: Duration = Duration::from_micros(20);
+/// How long a thread looks for what it waits for before it sleeps: calls often follow one another, and to be woken up takes longer than many
+/// a call.
+const ATTENTIVE: Duration = Duration::from_micros(50);
+/// After so long it lets others on its processor: the one it waits for may be among them. Where nobody else is, that costs as long again.
+const ALONE: Duration = Duration::from_nanos(500);
 /// More threads do not wait; they end.
 const MOST: usize = 8;
 
@@ -20,8 +24,7 @@ const MOST: usize = 8;
 #[derive(Default)]
 struct Place {
     work: Mutex<Option<Work>>,
-    has_work: AtomicBool,
-    bell: Condvar,
+    has_work: Flag,
 }
 
 /// The places of the threads that wait, the one that worked last at the end.
@@ -36,15 +39,18 @@ pub(crate) fn run(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let Some(place) = place else {
         return stack::spawn("ravel-session", stack::MAIN_STACK, move || serve(Box::new(work)));
     };
-    place.give(Box::new(work));
+    *place.work.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(work));
+    place.has_work.set();
     Ok(())
 }
 
 fn serve(first: Work) {
     let place = Arc::new(Place::default());
-    let mut work = first;
+    let mut work = Some(first);
     loop {
-        work();
+        if let Some(work) = work.take() {
+            work();
+        }
         // Its session is over, for whoever stops that.
         stop::enter_session(0);
         {
@@ -54,29 +60,69 @@ fn serve(first: Work) {
             }
             waiting.push(place.clone());
         }
-        work = place.take();
+        place.has_work.wait(None);
+        place.has_work.clear();
+        work = place.work.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-impl Place {
-    fn give(&self, work: Work) {
-        *self.work.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
-        self.has_work.store(true, Ordering::Release);
-        self.bell.notify_one();
+/// Something that one thread waits for and another one says.
+#[derive(Default)]
+pub struct Flag {
+    is_set: AtomicBool,
+    /// So many threads sleep.
+    sleepers: Mutex<usize>,
+    bell: Condvar,
+}
+
+impl Flag {
+    /// Says it. Only who sleeps is woken up by the system.
+    pub fn set(&self) {
+        self.is_set.store(true, Ordering::SeqCst);
+        if *self.sleepers.lock().unwrap_or_else(PoisonError::into_inner) > 0 {
+            self.bell.notify_all();
+        }
     }
 
-    fn take(&self) -> Work {
-        let start = Instant::now();
-        while !self.has_work.load(Ordering::Acquire) && start.elapsed() < ATTENTIVE {
-            std::hint::spin_loop();
-        }
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(work) = work.take() {
-                self.has_work.store(false, Ordering::Release);
-                return work;
-            }
-            work = self.bell.wait(work).unwrap_or_else(PoisonError::into_inner);
-        }
+    /// From now on it has not been said.
+    pub fn clear(&self) {
+        self.is_set.store(false, Ordering::SeqCst);
     }
+
+    /// Waits until it is said, or for some time; whether it was said.
+    pub fn wait(&self, time: Option<Duration>) -> bool {
+        let start = Instant::now();
+        while may_spin() {
+            if self.is_set.load(Ordering::Acquire) {
+                return true;
+            }
+            match start.elapsed() {
+                spent if spent < ALONE => std::hint::spin_loop(),
+                spent if spent < ATTENTIVE => std::thread::yield_now(),
+                _ => break,
+            }
+        }
+        let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        *sleepers += 1;
+        while !self.is_set.load(Ordering::SeqCst) {
+            sleepers = match time {
+                None => self.bell.wait(sleepers).unwrap_or_else(PoisonError::into_inner),
+                Some(time) => {
+                    let left = time.saturating_sub(start.elapsed());
+                    if left.is_zero() {
+                        break;
+                    }
+                    self.bell.wait_timeout(sleepers, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        *sleepers -= 1;
+        self.is_set.load(Ordering::SeqCst)
+    }
+}
+
+/// With one processor nobody else gets on while a thread looks.
+fn may_spin() -> bool {
+    static SEVERAL: OnceLock<bool> = OnceLock::new();
+    *SEVERAL.get_or_init(|| available_parallelism().is_ok_and(|count| count.get() > 1))
 }

@@ -20,12 +20,21 @@ use values::CValue;
 /// # Safety
 /// `text` is null or NUL-terminated.
 unsafe fn text(text: *const c_char) -> Result<String, CallError> {
+    // SAFETY: by contract.
+    unsafe { borrowed_text(text) }.map(str::to_string)
+}
+
+/// The same, as long as the caller keeps it.
+///
+/// # Safety
+/// As [`text`].
+unsafe fn borrowed_text<'a>(text: *const c_char) -> Result<&'a str, CallError> {
     if text.is_null() {
         return Err(CallError::Unsupported("a text is missing".to_string()));
     }
     // SAFETY: by contract.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map(str::to_string).map_err(|_| CallError::Unsupported("a text is not UTF-8".to_string()))
+    text.to_str().map_err(|_| CallError::Unsupported("a text is not UTF-8".to_string()))
 }
 
 /// The session of the caller.
@@ -131,7 +140,7 @@ impl Room {
     ///
     /// # Safety
     /// `results` has that room, `count` can be written.
-    unsafe fn receive(&self, pending: &Pending, milliseconds: i32) -> Option<i32> {
+    unsafe fn receive(&self, pending: &mut Pending, milliseconds: i32) -> Option<i32> {
         let time = Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0));
         let values = match pending.wait(time)? {
             Ok(Answer::Values(values)) => values,
@@ -180,14 +189,14 @@ pub unsafe extern "C" fn ravel_session_call(
     // SAFETY: by contract.
     let asked = unsafe {
         (|| {
-            let request = Request::Call { function: text(function)?, arguments: given(arguments, n)? };
-            host(session)?.ask(request)
+            let function = borrowed_text(function)?;
+            host(session)?.call(function, given(arguments, n)?)
         })()
     };
     match asked {
         Err(error) => failure::remember(&error),
         // SAFETY: by contract.
-        Ok(asked) => match unsafe { Room { results, room, count }.receive(&asked, milliseconds) } {
+        Ok(mut asked) => match unsafe { Room { results, room, count }.receive(&mut asked, milliseconds) } {
             Some(status) => status,
             None => {
                 // SAFETY: by contract.
@@ -211,7 +220,7 @@ pub unsafe extern "C" fn ravel_pending_wait(
     count: *mut i32,
 ) -> i32 {
     // SAFETY: by contract.
-    let Some(asked) = (unsafe { pending.as_ref() }) else {
+    let Some(asked) = (unsafe { pending.as_mut() }) else {
         return failure::argument("there is no pending call");
     };
     // SAFETY: by contract.

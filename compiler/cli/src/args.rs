@@ -59,9 +59,9 @@ Arguments after FILE belong to the program; its argv(0) is FILE. Without FILE, o
 The exit status is that of the program's main (low 8 bits); a run-time fault ends it with 1 and names the
 source line. Compile errors end with 1 as well, and nothing runs.")]
     Run(Run),
-    /// Compile a program to an executable, or a file to a library for C
+    /// Compile a program to an executable, or a file to a library for C or Python
     #[command(after_help = "\
---lib offers functions of known ranks, and what the file asks for by `specialize`: docs/tools/c.md.
+--lib and --python offer functions of known ranks, and what the file asks for by `specialize`: docs/tools/c.md, docs/tools/python.md.
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
 threads, and prints allocation figures at its end if RAVEL_STATS=1. One with kernels takes `-device DEVICE` (or
 RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Built with `--backend opencl` it needs a device, with
@@ -364,6 +364,9 @@ pub struct Build {
     /// Make a library for C of a module or a program: OUT.so and OUT.a, and a header and a JSON description beside them
     #[arg(long, conflicts_with_all = ["emit", "no_cc"])]
     pub lib: bool,
+    /// Make a wheel for Python of a module or a program, and print its path: OUT-0.1.0-py3-none-PLATFORM.whl, or with the version of OUT-VERSION
+    #[arg(long, conflicts_with_all = ["emit", "no_cc", "lib"])]
+    pub python: bool,
     /// Print an intermediate form instead of building: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,

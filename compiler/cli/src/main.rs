@@ -237,6 +237,12 @@ fn stage(name: &str) -> Result<Stage, i32> {
     })
 }
 
+/// Says where a wheel is; it is not a copy of `ravel`.
+fn shown_wheel(wheel: PathBuf) -> Option<&'static str> {
+    print(&format!("{}\n", wheel.display()));
+    None
+}
+
 /// Writes a text to standard output; false if that failed.
 fn print(text: &str) -> bool {
     match Output.write_all(text.as_bytes()) {
@@ -409,7 +415,7 @@ fn run_build(mut build: Build) -> i32 {
         Some(path) => path.clone(),
         None => match file.file_stem() {
             Some(stem) if build.lib => PathBuf::from(format!("lib{}", stem.display())),
-            Some(stem) if file.extension().is_some() => PathBuf::from(stem),
+            Some(stem) if build.python || file.extension().is_some() => PathBuf::from(stem),
             _ => {
                 say!("ravel: name the executable with -o");
                 return 2;
@@ -426,9 +432,10 @@ fn run_build(mut build: Build) -> i32 {
         return 1;
     }
     let linking = if build.no_cc { Linking::Attached } else { Linking::Automatic };
-    let built = match build.lib {
-        true => compilation.build_library(&file, &output).map(|linked| linked.map(|()| None)),
-        false => compilation.build(&file, &output, linking),
+    let built = match (build.lib, build.python) {
+        (_, true) => compilation.build_wheel(&file, &output).map(|linked| linked.map(shown_wheel)),
+        (true, _) => compilation.build_library(&file, &output).map(|linked| linked.map(|()| None)),
+        (false, _) => compilation.build(&file, &output, linking),
     };
     let failed = match built {
         Ok(linked) => {

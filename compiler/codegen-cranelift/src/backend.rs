@@ -1,6 +1,6 @@
 //! This backend as the driver sees it.
 
-use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Listing, Purpose, Session};
+use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Globals, Listing, Purpose, Session};
 use ravel_nest::ir::Module;
 
 use crate::{Jit, capabilities, emit_asm, emit_clif, emit_object};
@@ -55,8 +55,8 @@ impl Session for Jit {
         Some(Jit::code(self).to_vec())
     }
 
-    fn globals(&mut self) -> Option<Vec<usize>> {
-        Some(self.global_words())
+    fn globals(&mut self) -> Option<Globals> {
+        Some(self.global_variables())
     }
 
     fn can_free(&self) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId as LinkerFuncId, FuncOrDataId, Module as _};
-use ravel_codegen::{CodeRange, Entries, Entry, SymbolLookup, find_symbol};
+use ravel_codegen::{CodeRange, Entries, Entry, Globals, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module};
 use ravel_types::HashSet;
 
@@ -110,19 +110,19 @@ impl Jit {
         &self.code
     }
 
-    /// What global variables hold that are large enough for an address. No code of the session runs at the time.
+    /// The global variables that are large enough for an address.
     #[expect(unsafe_code, reason = "a global variable is a raw address")]
-    pub fn global_words(&self) -> Vec<usize> {
-        let mut words = Vec::new();
+    pub fn global_variables(&self) -> Globals {
+        let mut found = Globals::default();
         for name in &self.globals {
             let Some(FuncOrDataId::Data(id)) = self.module.get_name(&global_symbol(name)) else { continue };
             let (address, bytes) = self.module.get_finalized_data(id);
             if bytes >= size_of::<usize>() {
                 // SAFETY: the module defines the variable, aligned to 16 bytes, and never frees it.
-                words.push(unsafe { ravel_codegen::global_word(address) });
+                unsafe { found.push(address) };
             }
         }
-        words
+        found
     }
 
     /// Gives back the memory of all modules.

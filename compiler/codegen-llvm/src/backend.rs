@@ -1,6 +1,6 @@
 //! This backend as the driver sees it.
 
-use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Listing, Purpose, Session};
+use ravel_codegen::{Backend, Capabilities, EmitError, Entry, Globals, Listing, Purpose, Session};
 use ravel_nest::ir::Module;
 
 use crate::{Jit, capabilities, emit_asm, emit_llvm, emit_objects};
@@ -51,7 +51,7 @@ impl Session for Jit {
         Jit::entry(self, name)
     }
 
-    fn globals(&mut self) -> Option<Vec<usize>> {
-        self.global_words()
+    fn globals(&mut self) -> Option<Globals> {
+        self.global_variables()
     }
 }

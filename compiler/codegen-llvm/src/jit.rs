@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
-use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
+use ravel_codegen::{Entries, Entry, Globals, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module, Visibility};
 use ravel_types::HashMap;
 
@@ -107,17 +107,17 @@ impl Jit {
         self.entries.entry(name)
     }
 
-    /// What global variables hold that are large enough for an address; nothing if one is not found. No code of the session runs at the time.
+    /// The global variables that are large enough for an address; nothing if one is not found.
     #[expect(unsafe_code, reason = "a global variable is a raw address")]
-    pub fn global_words(&mut self) -> Option<Vec<usize>> {
+    pub fn global_variables(&mut self) -> Option<Globals> {
         let large = self.globals.iter().filter(|&(_, &bytes)| bytes as usize >= size_of::<usize>());
-        let mut words = Vec::new();
+        let mut found = Globals::default();
         for (name, _) in large {
             let address = self.linker.lookup(&global_symbol(name)).ok()?;
             // SAFETY: an object of the session defines the variable, and its memory is never freed.
-            words.push(unsafe { ravel_codegen::global_word(address) });
+            unsafe { found.push(address) };
         }
-        Some(words)
+        Some(found)
     }
 
     /// Runs an entry as the whole program: [`Entries::run_program`].

@@ -2,7 +2,7 @@
 
 use ravel_nest::ir::Module;
 
-use crate::{Capabilities, EmitError, Entry};
+use crate::{Capabilities, EmitError, Entry, Globals};
 
 /// A code generator. Values describe one and hold nothing: the driver's registry has them as constants.
 pub trait Backend: Sync {
@@ -80,8 +80,8 @@ pub trait Session {
         None
     }
 
-    /// The words that global variables hold at present, some of them addresses of objects; nothing where they cannot be found.
-    fn globals(&mut self) -> Option<Vec<usize>> {
+    /// The global variables that may hold addresses of objects; nothing where they cannot be found.
+    fn globals(&mut self) -> Option<Globals> {
         None
     }
 

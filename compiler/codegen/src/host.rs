@@ -115,14 +115,29 @@ impl Entry {
     }
 }
 
-/// The first word of a global variable.
-///
-/// # Safety
-/// `address` is that of an aligned variable of eight bytes or more. No code that writes to it runs at the time.
-#[expect(unsafe_code, reason = "a global variable is a raw address")]
-pub unsafe fn global_word(address: *const u8) -> usize {
-    // SAFETY: by contract.
-    unsafe { address.cast::<usize>().read_volatile() }
+/// The places of global variables that are large enough for an address.
+#[derive(Clone, Default, Debug)]
+pub struct Globals(Vec<*const u8>);
+
+// SAFETY: the variables live as long as the process, and who reads them says when.
+unsafe impl Send for Globals {}
+// SAFETY: as above.
+unsafe impl Sync for Globals {}
+
+impl Globals {
+    /// One more.
+    ///
+    /// # Safety
+    /// `address` is that of an aligned variable of eight bytes or more, which is never freed.
+    pub unsafe fn push(&mut self, address: *const u8) {
+        self.0.push(address);
+    }
+
+    /// What they hold. No code of the session may run at the time.
+    pub fn words(&self) -> Vec<usize> {
+        // SAFETY: `push` asks for such variables. A word that changes meanwhile is one of its two values.
+        self.0.iter().map(|address| unsafe { address.cast::<usize>().read_volatile() }).collect()
+    }
 }
 
 /// Is this the type of a program, `() -> i32`?

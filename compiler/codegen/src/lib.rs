@@ -15,7 +15,7 @@ pub use backend::{Backend, CodeRange, Device, Listing, Purpose, Session};
 pub use entries::Entries;
 pub use error::EmitError;
 pub use externs::{Mismatch, check_externs, native_signature};
-pub use host::{Entry, SymbolLookup, Word, find_symbol, global_word, is_program};
+pub use host::{Entry, Globals, SymbolLookup, Word, find_symbol, is_program};
 pub use ravel_nest::target::Capabilities;
 
 /// Address of a runtime function or native, for a JIT's symbol table.

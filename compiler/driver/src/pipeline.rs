@@ -70,6 +70,8 @@ pub struct Options {
     pub lints: Levels,
     /// The file is a library for C.
     pub library: bool,
+    /// The code runs in programs that lend it their arrays.
+    pub lent: bool,
 }
 
 impl Default for Options {
@@ -96,6 +98,7 @@ impl Default for Options {
             trace: crate::trace::Trace::default(),
             lints: Levels::default(),
             library: false,
+            lent: false,
         }
     }
 }
@@ -543,6 +546,7 @@ impl Compilation {
         };
         run(&ravel_schedule::Options {
             unchecked: self.options.unchecked,
+            lent: self.options.lent,
             parallel: true,
             large_result: caches::largest()
                 .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),

@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let target = capabilities()?;
     let options = Options {
         unchecked: false,
+        lent: false,
         parallel: false,
         large_result: ravel_schedule::LARGE_RESULT,
         profile: None,

@@ -46,6 +46,7 @@ mod post;
 mod threads;
 mod tile;
 
+pub use facts::vectorizable::LENT_REACH;
 pub use kernel::widen::widen_counts;
 pub use lower::context::symbols_of;
 pub use memory::nontemporal::LARGE_RESULT;
@@ -81,6 +82,8 @@ pub enum Tiles {
 pub struct Options<'a> {
     /// Drop index and shape checks; divisions stay checked.
     pub unchecked: bool,
+    /// Arrays may be those of other programs: at most [`LENT_REACH`] bytes before them are read.
+    pub lent: bool,
     /// Run with-loops on threads where that pays.
     pub parallel: bool,
     /// Run with-loops on an OpenCL device where that pays.

@@ -224,6 +224,7 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
     };
     let options = Options {
         unchecked: false,
+        lent: false,
         parallel: way.parallel,
         // So that small arrays are stored as large ones are.
         large_result: 64,

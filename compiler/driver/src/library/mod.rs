@@ -1,10 +1,11 @@
-//! Libraries for C: `ravel build --lib`.
+//! Libraries for C and for Python: `ravel build --lib`, `ravel build --python`.
 //!
 //! A library is compiled code with one host entry for each function that it offers, C text that gives these functions their C types, the
 //! C functions of the program, and the runtime. Symbols of the runtime stay inside of the shared library, so that a process may load several.
 
 mod interface;
 mod text;
+mod wheel;
 
 use crate::link::{self, LinkError};
 use crate::outputs::OutputError;
@@ -69,18 +70,27 @@ impl Compilation {
             Ok(files) => files,
             Err(why) => return Ok(Err(why)),
         };
+        let compiled = match self.library(path, &files.name, &files.all())? {
+            Ok(compiled) => compiled,
+            Err(why) => return Ok(Err(why)),
+        };
+        self.linked(|foreign| make(&files, &compiled, foreign))
+    }
+
+    /// Compiles what C may call. `outputs` are the files that are to be written.
+    fn library(&mut self, path: &Path, name: &str, outputs: &[&Path]) -> Result<Result<Compiled, LinkError>, Failure> {
         // Better before a long compilation than after it.
-        if let Err(refused) = self.check_files(path, &files) {
+        if let Err(refused) = self.check_files(path, outputs) {
             return Ok(Err(refused.into()));
         }
-        self.options.library = true;
+        (self.options.library, self.options.lent) = (true, true);
         let program = self.core_with_holes(path)?;
         let specialized = self.specialize(&program, Entry::Exports);
         self.suggest_edition(path, &[Entry::Exports]);
         self.suggest_modules(path, &[Entry::Exports]);
         self.finish_reports();
         let specialized = specialized?;
-        let interface = Interface::of(&files.name, &program, &specialized.exports);
+        let interface = Interface::of(name, &program, &specialized.exports);
         self.judge_interface(&interface);
         if self.has_errors() {
             return Err(Failure::Source);
@@ -89,17 +99,17 @@ impl Compilation {
         let module = self.optimize(specialized.module)?;
         self.runs_elsewhere = true;
         let nest = self.nest(&module, true)?;
-        let prefix = format!("ravel_in_{}_", files.name);
+        let prefix = format!("ravel_in_{name}_");
         let objects = self.objects(&nest, Purpose::Library { prefix: &prefix })?;
         // By now it is known what else was read.
-        if let Err(refused) = self.check_files(path, &files) {
+        if let Err(refused) = self.check_files(path, outputs) {
             return Ok(Err(refused.into()));
         }
-        self.linked(|foreign| make(&files, &interface, &prefix, has_objects, &objects, foreign))
+        Ok(Ok(Compiled { name: name.to_string(), interface, prefix, has_objects, objects }))
     }
 
-    fn check_files(&self, root: &Path, files: &Files) -> Result<(), OutputError> {
-        files.all().into_iter().try_for_each(|file| self.check_output(root, file))
+    fn check_files(&self, root: &Path, files: &[&Path]) -> Result<(), OutputError> {
+        files.iter().try_for_each(|file| self.check_output(root, file))
     }
 
     /// Reports what the file asks for and C cannot have, and a library of nothing.
@@ -119,45 +129,79 @@ impl Compilation {
     }
 }
 
-/// Makes the files of a library, in a folder of its own first.
-fn make(
-    files: &Files,
-    interface: &Interface,
-    prefix: &str,
+/// A library that is to be linked.
+struct Compiled {
+    /// What functions begin with.
+    name: String,
+    interface: Interface,
+    /// That of the symbols of compiled code.
+    prefix: String,
     has_objects: bool,
-    objects: &[Vec<u8>],
-    foreign: &[OsString],
-) -> Result<(), LinkError> {
-    let runtime = link::find_runtime()?;
-    let folder = Folder::temporary().map_err(outputs::Refusal::from)?;
-    let place = |name: &str| folder.path().join(name);
-    let write = |name: &str, content: &[u8]| -> Result<PathBuf, LinkError> {
-        let path = place(name);
+    objects: Vec<Vec<u8>>,
+}
+
+/// A shared library that is not yet in its place.
+struct Linked {
+    /// Everything for it lies there.
+    folder: Folder,
+    shared: PathBuf,
+    /// What it was linked from, beside the objects of the user and the runtime.
+    own: Vec<OsString>,
+    runtime: PathBuf,
+}
+
+impl Linked {
+    fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, LinkError> {
+        let path = self.place(name);
         std::fs::write(&path, content).map_err(outputs::Refusal::from)?;
         Ok(path)
-    };
-    let mut own: Vec<OsString> = Vec::new();
-    for (n, object) in objects.iter().enumerate() {
-        own.push(write(&format!("{n}.o"), object)?.into());
     }
-    let functions = text::functions(&files.name, interface, (prefix, ENTRY), has_objects);
-    let (source, compiled) = (write("functions.c", functions.as_bytes())?, place("functions.o"));
-    let words = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>();
+}
+
+fn words(list: &[&str]) -> Vec<OsString> {
+    list.iter().map(OsString::from).collect()
+}
+
+/// Makes the shared library, in a folder of its own.
+fn link_shared(compiled: &Compiled, foreign: &[OsString]) -> Result<Linked, LinkError> {
+    let Compiled { name, interface, prefix, has_objects, objects } = compiled;
+    let runtime = link::find_runtime()?;
+    let folder = Folder::temporary().map_err(outputs::Refusal::from)?;
+    let shared = folder.path().join("shared.so");
+    let mut linked = Linked { folder, shared, own: Vec::new(), runtime };
+    for (n, object) in objects.iter().enumerate() {
+        let object = linked.write(&format!("{n}.o"), object)?;
+        linked.own.push(object.into());
+    }
+    let functions = text::functions(name, interface, (prefix, ENTRY), *has_objects);
+    let (source, compiled) = (linked.write("functions.c", functions.as_bytes())?, linked.place("functions.o"));
     let mut arguments = words(&["-c", "-fPIC", "-O1"]);
     arguments.extend([source.into(), "-o".into(), compiled.clone().into()]);
-    link::cc(folder.path(), &arguments)?;
-    own.push(compiled.into());
+    link::cc(linked.folder.path(), &arguments)?;
+    linked.own.push(compiled.into());
 
-    let symbols = write("symbols", text::symbols(interface).as_bytes())?;
-    let shared = place("shared.so");
+    let symbols = linked.write("symbols", text::symbols(interface).as_bytes())?;
     let mut version = OsString::from("-Wl,--version-script=");
     version.push(symbols);
     let mut arguments = words(&["-shared", "-fPIC"]);
-    arguments.extend(own.iter().chain(foreign).cloned());
-    arguments.extend([runtime.clone().into(), version]);
+    arguments.extend(linked.own.iter().chain(foreign).cloned());
+    arguments.extend([linked.runtime.clone().into(), version]);
     arguments.extend(words(&["-lpthread", "-lm", "-ldl", link::WITHOUT_UNUSED, "-Wl,-Bsymbolic", "-Wl,-z,defs", "-o"]));
-    arguments.push(shared.clone().into());
-    link::cc(folder.path(), &arguments)?;
+    arguments.push(linked.shared.clone().into());
+    link::cc(linked.folder.path(), &arguments)?;
+    Ok(linked)
+}
+
+/// Makes the files of a library for C.
+fn make(files: &Files, compiled: &Compiled, foreign: &[OsString]) -> Result<(), LinkError> {
+    let interface = &compiled.interface;
+    let linked = link_shared(compiled, foreign)?;
+    let (place, write) = (|name: &str| linked.place(name), |name: &str, content: &[u8]| linked.write(name, content));
+    let folder = &linked.folder;
 
     // One object with all that the functions need; libraries stay with whoever links the archive.
     let of_user = |input: &&OsString| {
@@ -169,10 +213,10 @@ fn make(
     let (member, archive) = (place(&format!("{}.o", files.name)), place("archive.a"));
     let mut arguments = words(&["-r", "-nostdlib", link::WITHOUT_UNUSED]);
     arguments.extend(text::shown(interface).map(|name| format!("-Wl,-u,{name}").into()));
-    arguments.extend(own.iter().chain(foreign.iter().filter(|input| !of_user(input))).cloned());
+    arguments.extend(linked.own.iter().chain(foreign.iter().filter(|input| !of_user(input))).cloned());
     let mut script = OsString::from("-Wl,-T,");
     script.push(write("discard", WITHOUT_BITCODE.as_bytes())?);
-    arguments.extend([runtime.into(), script, "-o".into(), member.clone().into()]);
+    arguments.extend([linked.runtime.clone().into(), script, "-o".into(), member.clone().into()]);
     link::cc(folder.path(), &arguments)?;
     // A program may link several such archives: each keeps its runtime to itself, and any one has the functions of `ravel.h`.
     let kept: String = text::shown(interface).map(|name| format!("{name}\n")).collect();
@@ -189,7 +233,7 @@ fn make(
     let mut needs: Vec<String> = link_too;
     needs.extend(["-lpthread", "-lm", "-ldl"].map(String::from));
     let manifest = write("manifest", text::manifest(&files.name, interface, &needs).as_bytes())?;
-    for (made, output) in [shared, archive, header, manifest].iter().zip(files.all()) {
+    for (made, output) in [&linked.shared, &archive, &header, &manifest].into_iter().zip(files.all()) {
         put(made, output)?;
     }
     Ok(())

@@ -72,7 +72,7 @@ fn head(function: &Function) -> String {
 }
 
 /// The function in SaC, for people.
-fn in_sac(function: &Function) -> String {
+pub(super) fn in_sac(function: &Function) -> String {
     let params: Vec<String> =
         function.params.iter().map(|param| format!("{} {}", sac_type(&param.form), param.name)).collect();
     let results: Vec<String> = function.results.iter().map(sac_type).collect();

@@ -10,12 +10,12 @@ use super::{Reply, Session, USED};
 use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use crate::places::Functions;
-use ravel_codegen::{Entry as Code, Word};
+use ravel_codegen::{Entry as Code, Globals, Word};
 use ravel_core::RootSource;
 use ravel_core::ir::{ElemTy, Expr, ExprKind, Fun, FunBody, FunId, LocalId, Program, SetId, Stmt};
 use ravel_diagnostics::Diagnostic;
 use ravel_runtime::abi::ElemTag;
-use ravel_runtime::fault::{Report, run_session_holding, run_session_lent};
+use ravel_runtime::fault::{Report, Running, begin_session};
 use ravel_runtime::loan::Loan;
 use ravel_runtime::lost::Counts;
 use ravel_source::{SourceMap, Span};
@@ -71,6 +71,45 @@ pub enum Form {
 }
 
 impl Instance {
+    /// Begins to work on the words of its arguments.
+    ///
+    /// # Errors
+    /// [`CallError::Interrupted`], or there is no thread.
+    pub fn begin(&self, words: Vec<Word>) -> Result<Running<Vec<Word>>, CallError> {
+        let arguments = Counts::before(words.iter().filter_map(Word::object));
+        let (code, objects) = (self.code, self.objects.clone());
+        begin_session(arguments, move || code.call_owned(words, &objects)).map_err(|report| self.failure(report))
+    }
+
+    /// Waits for what was begun; objects that global variables hold stay, whatever happens. Loans among the arguments end with the call.
+    ///
+    /// # Errors
+    /// [`CallError::Fault`], [`CallError::Interrupted`].
+    pub fn finish(
+        &self,
+        running: Running<Vec<Word>>,
+        loans: Vec<Loan>,
+        globals: Option<&Globals>,
+    ) -> Result<Vec<Value>, CallError> {
+        let held = &mut || globals.map(Globals::words);
+        let outcome = if loans.is_empty() { running.finish(held) } else { running.finish_lent(held) };
+        let written = ravel_runtime::stream::finish();
+        let may_be_held = || globals.is_none_or(|globals| globals.words().iter().any(|word| *word != 0));
+        let loans = match outcome.is_err() && !loans.is_empty() && may_be_held() {
+            true => {
+                loans.into_iter().for_each(Loan::end_in_doubt);
+                Vec::new()
+            }
+            false => loans,
+        };
+        let words = outcome.map_err(|report| self.failure(report))?;
+        written.map_err(|fault| self.failure(Report::new(None, fault)))?;
+        let values = self.values(words);
+        // What came back and is lent has elements of its own from here on.
+        drop(loans);
+        values.ok_or_else(|| CallError::Internal("a call did not return what it should".to_string()))
+    }
+
     /// What came back, from the words that the code returned.
     pub fn values(&self, words: Vec<Word>) -> Option<Vec<Value>> {
         let mut words = words.into_iter();
@@ -334,32 +373,9 @@ impl Session {
         Ok(self.make(function, arguments, true, true)?.1)
     }
 
-    /// Calls an instance with the words of its arguments. Loans among them end with the call.
-    ///
-    /// # Errors
-    /// [`CallError::Fault`], [`CallError::Interrupted`].
-    pub fn run_instance(
-        &mut self,
-        instance: &Instance,
-        words: Vec<Word>,
-        loans: Vec<Loan>,
-    ) -> Result<Vec<Value>, CallError> {
-        let arguments = Counts::before(words.iter().filter_map(Word::object));
-        let (code, objects) = (instance.code, instance.objects.clone());
-        let jit = &mut self.jit;
-        let work = move || code.call_owned(words, &objects);
-        let outcome = match loans.is_empty() {
-            true => run_session_holding(&mut || jit.globals(), arguments, work),
-            false => run_session_lent(&mut || jit.globals(), arguments, work),
-        };
-        let written = ravel_runtime::stream::finish();
-        let has_objects = |globals: Option<Vec<usize>>| globals.is_none_or(|words| words.iter().any(|word| *word != 0));
-        if outcome.is_err() && !loans.is_empty() && has_objects(jit.globals()) {
-            loans.into_iter().for_each(Loan::end_in_doubt);
-        }
-        let words = outcome.map_err(|report| instance.failure(report))?;
-        written.map_err(|fault| instance.failure(Report::new(None, fault)))?;
-        instance.values(words).ok_or_else(|| CallError::Internal("a call did not return what it should".to_string()))
+    /// The global variables of what was compiled; nothing where they cannot be found.
+    pub fn globals(&mut self) -> Option<Globals> {
+        self.jit.globals()
     }
 
     fn make(

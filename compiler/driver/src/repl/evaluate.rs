@@ -205,7 +205,7 @@ impl Session {
             }
             (returned, runs)
         };
-        let outcome = run_session_holding(&mut || jit.globals(), arguments, work);
+        let outcome = run_session_holding(&mut || jit.globals().map(|globals| globals.words()), arguments, work);
         let written = ravel_runtime::stream::finish();
         let returned = match outcome {
             Ok((returned, runs)) => {

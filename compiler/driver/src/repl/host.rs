@@ -1,20 +1,30 @@
 //! A session on a thread of its own, for callers on many threads who do not want to wait without end.
+//!
+//! That thread compiles. A call whose instance exists need not go there: if nobody uses the session, the caller hands the compiled code to a
+//! standing thread of the runtime himself.
 
 use super::Session;
 use super::call::{Argument, CallError, Instance, Instances, Number, adapt_real, adapt_whole};
+use super::turn::Turn;
 use super::value::Value;
 use crate::files::FileLoader;
 use crate::pipeline::Options;
-use ravel_codegen::Word;
+use ravel_codegen::{Globals, Word};
 use ravel_runtime::abi::ElemTag;
 use ravel_runtime::array::Array;
+use ravel_runtime::fault::Running;
 use ravel_runtime::interrupter::Interrupter;
 use ravel_runtime::loan::Loan;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+const _: () = assert!(
+    ravel_schedule::LENT_REACH == ravel_runtime::abi::LENT_REACH as i64,
+    "the scheduler keeps what lenders are told"
+);
 
 /// Stack of the thread: specialisation recurses with the program.
 const STACK: usize = 1 << 30;
@@ -96,7 +106,10 @@ struct Job {
 /// What callers and the thread share.
 #[derive(Default)]
 struct Shared {
+    turn: Turn,
     instances: Mutex<Instances>,
+    /// The global variables, once something was compiled and if they can be found.
+    globals: Mutex<Option<Globals>>,
     interrupter: Interrupter,
     /// The job that is being worked on.
     current: AtomicU64,
@@ -112,10 +125,18 @@ pub struct Host {
 
 /// The answer to come.
 pub struct Pending {
-    number: u64,
-    is_cancelled: Arc<AtomicBool>,
     shared: Arc<Shared>,
-    answer: Receiver<Result<Answer, CallError>>,
+    way: Way,
+}
+
+/// Where the answer comes from.
+enum Way {
+    /// The session's thread.
+    Asked { number: u64, is_cancelled: Arc<AtomicBool>, answer: Receiver<Result<Answer, CallError>> },
+    /// Compiled code, which runs while the turn is ours.
+    Runs(Arc<Instance>, Running<Vec<Word>>, Vec<Loan>),
+    /// Nowhere: it has come.
+    Over,
 }
 
 impl Host {
@@ -124,6 +145,8 @@ impl Host {
     /// # Errors
     /// The machine is unknown to the code generator, or no thread can be started.
     pub fn start(options: Options) -> Result<Host, String> {
+        let options = Options { lent: true, ..options };
+        ravel_runtime::capi::limit_reach();
         let (jobs, queue) = channel::<Job>();
         let (ready, begun) = channel();
         let shared = Arc::new(Shared::default());
@@ -160,16 +183,44 @@ impl Host {
     /// # Errors
     /// The process is a copy of the one that started the session, without its threads; or a bug has ended the session.
     pub fn ask(&self, request: Request) -> Result<Pending, CallError> {
-        if std::process::id() != self.process {
-            let why = "the process was copied by `fork`, which does not copy the threads of Ravel: make a new module in the copy";
-            return Err(CallError::Unsupported(why.to_string()));
-        }
+        self.check_process()?;
         let (answer, answered) = channel();
         let number = self.shared.next.fetch_add(1, Ordering::Relaxed) + 1;
         let is_cancelled = Arc::new(AtomicBool::new(false));
         let job = Job { number, request, is_cancelled: is_cancelled.clone(), answer };
+        self.shared.turn.queue();
         self.jobs.send(job).map_err(|_| ended())?;
-        Ok(Pending { number, is_cancelled, shared: self.shared.clone(), answer: answered })
+        Ok(Pending { shared: self.shared.clone(), way: Way::Asked { number, is_cancelled, answer: answered } })
+    }
+
+    /// Calls a function: at once if it is compiled for such arguments and nobody uses the session.
+    ///
+    /// # Errors
+    /// As [`Host::ask`]; or an argument is wrong.
+    pub fn call(&self, function: &str, arguments: Vec<Given>) -> Result<Pending, CallError> {
+        self.check_process()?;
+        if self.shared.turn.try_take() {
+            let turn = Taken(&self.shared.turn);
+            let known: Vec<Argument> = arguments.iter().map(Given::argument).collect();
+            let found = self.shared.instances().find(function, &known);
+            if let Some(instance) = found {
+                let (words, loans) = words(function, &instance, arguments)?;
+                let running = instance.begin(words)?;
+                self.shared.interrupter.follow(&running);
+                // It stays ours until the call has ended.
+                std::mem::forget(turn);
+                return Ok(Pending { shared: self.shared.clone(), way: Way::Runs(instance, running, loans) });
+            }
+        }
+        self.ask(Request::Call { function: function.to_string(), arguments })
+    }
+
+    fn check_process(&self) -> Result<(), CallError> {
+        if std::process::id() != self.process {
+            let why = "the process was copied by `fork`, which does not copy the threads of Ravel: make a new module in the copy";
+            return Err(CallError::Unsupported(why.to_string()));
+        }
+        Ok(())
     }
 
     /// Ends what is computed; false if that is nothing.
@@ -179,17 +230,46 @@ impl Host {
 
     /// The signatures of the instances that a function has.
     pub fn signatures(&self, function: &str) -> Vec<String> {
-        self.shared.instances.lock().unwrap_or_else(PoisonError::into_inner).signatures(function)
+        self.shared.instances().signatures(function)
+    }
+}
+
+impl Shared {
+    fn instances(&self) -> MutexGuard<'_, Instances> {
+        self.instances.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn globals(&self) -> MutexGuard<'_, Option<Globals>> {
+        self.globals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The end of a call, whose turn is given back.
+    fn finish(&self, instance: &Instance, running: Running<Vec<Word>>, loans: Vec<Loan>) -> Result<Answer, CallError> {
+        let _turn = Taken(&self.turn);
+        instance.finish(running, loans, self.globals().as_ref()).map(Answer::Values)
+    }
+}
+
+/// A turn that ends with the value.
+struct Taken<'a>(&'a Turn);
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.0.give_back();
     }
 }
 
 impl Pending {
     /// The answer, if it comes in time. It comes once.
-    pub fn wait(&self, time: Duration) -> Option<Result<Answer, CallError>> {
-        match attentively(&self.answer, Some(time)) {
-            Ok(answer) => Some(answer),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Err(ended())),
+    pub fn wait(&mut self, time: Duration) -> Option<Result<Answer, CallError>> {
+        match &self.way {
+            Way::Over => Some(Err(ended())),
+            Way::Asked { answer, .. } => match attentively(answer, Some(time)) {
+                Ok(answer) => Some(answer),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => Some(Err(ended())),
+            },
+            Way::Runs(_, running, _) => running.ends_within(time).then(|| self.take()),
         }
     }
 
@@ -197,15 +277,39 @@ impl Pending {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn finish(self) -> Result<Answer, CallError> {
-        self.answer.recv().unwrap_or_else(|_| Err(ended()))
+    pub fn finish(mut self) -> Result<Answer, CallError> {
+        self.take()
+    }
+
+    fn take(&mut self) -> Result<Answer, CallError> {
+        match std::mem::replace(&mut self.way, Way::Over) {
+            Way::Over => Err(ended()),
+            Way::Asked { answer, .. } => answer.recv().unwrap_or_else(|_| Err(ended())),
+            Way::Runs(instance, running, loans) => self.shared.finish(&instance, running, loans),
+        }
     }
 
     /// Ends the computation; an answer still comes. What has not begun yet to run does so when it would.
     pub fn interrupt(&self) {
-        self.is_cancelled.store(true, Ordering::SeqCst);
-        if self.shared.current.load(Ordering::SeqCst) == self.number {
-            self.shared.interrupter.interrupt();
+        match &self.way {
+            Way::Over => {}
+            Way::Asked { number, is_cancelled, .. } => {
+                is_cancelled.store(true, Ordering::SeqCst);
+                if self.shared.current.load(Ordering::SeqCst) == *number {
+                    self.shared.interrupter.interrupt();
+                }
+            }
+            Way::Runs(_, running, _) => drop(running.interrupt()),
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Nobody waits for it any longer, and others wait for their turn.
+        if matches!(self.way, Way::Runs(..)) {
+            self.interrupt();
+            drop(self.take());
         }
     }
 }
@@ -232,6 +336,8 @@ fn ended() -> CallError {
 
 fn serve(mut session: Session, shared: &Shared, queue: &Receiver<Job>) {
     while let Ok(job) = attentively(queue, None) {
+        shared.turn.take();
+        let turn = Taken(&shared.turn);
         shared.current.store(job.number, Ordering::SeqCst);
         let answer = match job.is_cancelled.load(Ordering::SeqCst) {
             true => {
@@ -242,6 +348,8 @@ fn serve(mut session: Session, shared: &Shared, queue: &Receiver<Job>) {
             false => work(&mut session, shared, job.request, &job.is_cancelled),
         };
         shared.current.store(0, Ordering::SeqCst);
+        // Whoever gets the answer may ask again at once.
+        drop(turn);
         // Whoever asked may have gone.
         let _ = job.answer.send(answer);
     }
@@ -253,7 +361,7 @@ fn work(
     request: Request,
     is_cancelled: &AtomicBool,
 ) -> Result<Answer, CallError> {
-    let redefined = || shared.instances.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let redefined = || shared.instances().clear();
     match request {
         Request::Define { name, text } => {
             session.define_text(&name, &text)?;
@@ -272,12 +380,14 @@ fn work(
         }
         Request::Call { function, arguments } => {
             let known: Vec<Argument> = arguments.iter().map(Given::argument).collect();
-            let instance = session.instance(&shared.instances, &function, &known)?;
+            let instance = session.instance(&shared.instances, &function, &known);
+            *shared.globals() = session.globals();
+            let instance = instance?;
             let (words, loans) = words(&function, &instance, arguments)?;
             if is_cancelled.load(Ordering::SeqCst) {
                 return Err(CallError::Interrupted);
             }
-            session.run_instance(&instance, words, loans).map(Answer::Values)
+            instance.finish(instance.begin(words)?, loans, shared.globals().as_ref()).map(Answer::Values)
         }
     }
 }

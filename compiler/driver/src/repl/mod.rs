@@ -18,6 +18,7 @@ mod journal;
 mod look;
 pub mod show;
 pub(crate) mod source;
+mod turn;
 pub mod value;
 
 pub use complete::Candidate;

@@ -8,8 +8,10 @@ use crate::facts::grid::{Dep, Grid};
 use crate::facts::guards::Measures;
 use crate::facts::refusal::Refusal;
 
-/// Bytes that a vector load may touch beyond either end of an array: headers and padding have at least these.
+/// Bytes that a vector load may touch beyond either end of an array of ours: headers and padding have at least these.
 const OVERREAD_BYTES: i64 = 64;
+/// The same before an array of somebody else. What lies behind it is looked at where it is lent.
+pub const LENT_REACH: i64 = 16;
 
 impl Facts<'_> {
     /// Index ranges of all partitions in a with-loop and below it, which forms and checks rely on.
@@ -232,9 +234,10 @@ impl Facts<'_> {
         true
     }
 
-    /// Do masked indices occur on last axes only, and leave the extent by less than the padding?
+    /// Do masked indices occur on last axes only, and leave the extent by no more than may be read?
     fn loads_stay_near(&self, region: Region, masked: &[Value]) -> bool {
         let mut near = true;
+        let most_before = if self.options.lent { LENT_REACH } else { OVERREAD_BYTES };
         ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
             let Op::Sel { array, index } = &self.func.insts[inst].op else { return };
             for (axis, &i) in index.iter().enumerate() {
@@ -247,8 +250,10 @@ impl Facts<'_> {
                 let extent = self.func.ty(*array).shape.extents().and_then(|e| e[axis].as_const());
                 let (low, high) = form.range();
                 let bytes = self.elem(*array).bytes() as i64;
-                let outside = extent.map(|n| (-low).max(high - (i64::from(n) - 1)) * bytes);
-                near &= axis + 1 == index.len() && outside.is_some_and(|bytes| bytes <= OVERREAD_BYTES);
+                let is_near = extent.is_some_and(|n| {
+                    -low * bytes <= most_before && (high - (i64::from(n) - 1)) * bytes <= OVERREAD_BYTES
+                });
+                near &= axis + 1 == index.len() && is_near;
             }
         });
         near

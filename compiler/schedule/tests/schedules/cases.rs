@@ -65,6 +65,7 @@ impl Case {
         let launch_work = target.split("device of ").nth(1).and_then(|word| word.parse().ok()).unwrap_or(1.0);
         let options = Options {
             unchecked: target.contains("unchecked"),
+            lent: target.contains("lent"),
             parallel: target.contains("threads"),
             large_result: if target.contains("large") { 64 } else { ravel_schedule::LARGE_RESULT },
             profile: None,

@@ -64,6 +64,7 @@ pub fn same(text: &str) -> Run {
     for (target, parallel) in [(Capabilities::SCALAR, false), (wide, false), (vectors, false), (vectors, true)] {
         let options = Options {
             unchecked: false,
+            lent: false,
             parallel,
             // Small arrays stand for large ones.
             large_result: if parallel { 64 } else { ravel_schedule::LARGE_RESULT },
@@ -140,6 +141,7 @@ fn lowered(
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{} in {text}", e[0]));
     let options = Options {
         unchecked: false,
+        lent: false,
         parallel,
         large_result: ravel_schedule::LARGE_RESULT,
         profile: None,

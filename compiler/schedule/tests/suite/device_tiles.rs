@@ -15,6 +15,7 @@ fn tuned(a: &str, b: &str, with: &str, result: &str, tiles: Tiles) -> (Vec<Strin
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{} in {text}", e[0]));
     let options = Options {
         unchecked: false,
+        lent: false,
         parallel: true,
         large_result: ravel_schedule::LARGE_RESULT,
         profile: None,
