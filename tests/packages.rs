@@ -60,7 +60,8 @@ fn the_tree_is_packed_and_works_where_it_is_unpacked() {
         taken.extend(meant);
     }
     let mut made = files(&root);
-    (made.sort(), taken.sort());
+    made.sort();
+    taken.sort();
     assert_eq!(made, taken);
 
     // The archive is unpacked twice, over itself the second time.

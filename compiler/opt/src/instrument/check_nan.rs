@@ -202,7 +202,7 @@ impl Checker<'_> {
         let constant = |v: Value| self.constants.get(&v).copied();
         match op {
             Add | Sub => !self.is_finite(a) && !self.is_finite(b),
-            Mul => !(self.is_finite(a) && self.is_finite(b)) && !self.is_factor(a) && !self.is_factor(b),
+            Mul => !(self.is_factor(a) || self.is_factor(b) || self.is_finite(a) && self.is_finite(b)),
             // Not 0/0, and not one infinity by another.
             Div => !self.is_factor(a) && !self.is_factor(b),
             Pow => !constant(b).is_some_and(|b| b.is_finite() && b.fract() == 0.0),
