@@ -95,7 +95,6 @@ macro_rules! numbers {
         impl Stored for $ty {
             type Word = $ty;
             fn bits(self) -> u64 {
-                #[expect(clippy::redundant_closure_call, reason = "a closure names the number")]
                 ($bits)(self)
             }
             fn from_words(words: &[$ty]) -> Option<&[$ty]> {

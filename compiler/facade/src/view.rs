@@ -77,9 +77,9 @@ impl<'a> View<'a> {
             Kind::Scalar(elem, bits) => Ok(Given::Scalar(elem.tag(), *bits)),
             Kind::Array(array) => Ok(array.given()),
             Kind::Text(text) => Object::string(text.as_bytes()).map(Given::Text),
-            // SAFETY: the bytes are elements of such an array, which nobody changes during `'a`. The session ends loans on its own thread, when
-            // the threads of the call have stopped, before it answers.
             Kind::Elements { elem, shape, bytes } => {
+                // SAFETY: the bytes are elements of such an array, which nobody changes during `'a`. Loans end when the threads of the call have
+                // stopped, before there is an answer.
                 unsafe { Loan::new(bytes.as_ptr(), elem.tag(), shape) }.map(Given::Lent)
             }
             Kind::Impossible(why) => return Err(Error::Argument(why.clone())),
