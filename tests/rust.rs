@@ -73,7 +73,9 @@ fn main() -> Result<(), filters::Error> {
         lines[3].starts_with("true ") && lines[3].contains("index 9 is out of range for axis 0 of extent 3"),
         "{printed}"
     );
-    assert_eq!(lines[4..], ["an array of shape [2, 2] does not have 3 elements", "Ok(3)"]);
+    assert_eq!(lines[4], " 22 │     return v[i];");
+    assert!(lines[5].contains("`v` is int[3]   (in element)"), "{printed}");
+    assert_eq!(lines[6..], ["an array of shape [2, 2] does not have 3 elements", "Ok(3)"]);
 }
 
 #[test]

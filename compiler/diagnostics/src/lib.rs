@@ -144,7 +144,7 @@ impl Diagnostic {
         primary.or_else(|| self.labels.first()).map_or(Span::NONE, |label| label.span)
     }
 
-    /// `in 3 instances: `f(double[4])`, ...`, if there are several.
+    /// ``in 3 instances: `f(double[4])`, ...``, if there are several.
     pub fn instances_note(&self) -> Option<String> {
         const MOST: usize = 3;
         let count = self.instances.len();

@@ -67,10 +67,14 @@ impl Spec<'_> {
         }
     }
 
-    /// The instance that a call leads to, `f(double[4])`, if the call is the user's and has arguments.
+    /// The instance that a call leads to, `f(double[4])`, if the call is the user's and has arguments, of which none is wrong itself.
     fn show_instance(&self, site: &Site) -> Option<String> {
-        let args: Vec<String> = site.args.as_ref()?.iter().map(|arg| show_kind(self.program, &arg.kind)).collect();
-        (!args.is_empty()).then(|| format!("{}({})", self.fun(site.fun).name, args.join(", ")))
+        let args = site.args.as_ref()?;
+        if args.is_empty() || args.iter().any(|arg| matches!(arg.kind, Kind::Bottom)) {
+            return None;
+        }
+        let args: Vec<String> = args.iter().map(|arg| show_kind(self.program, &arg.kind)).collect();
+        Some(format!("{}({})", self.fun(site.fun).name, args.join(", ")))
     }
 
     /// Names the instances that have what was reported, where there are several.
