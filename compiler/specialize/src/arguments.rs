@@ -73,7 +73,10 @@ impl Spec<'_> {
                 }
             } else if !known {
                 let name = self.options.map.snippet(arg.span).trim().to_string();
-                diagnostic = diagnostic.with_label(origin, format!("{name}: {}", show_kind(self.program, &arg.kind)));
+                let differs = shown.first().filter(|_| diagnostic.code == Code::ShapesDiffer);
+                let differs = differs.and_then(|first| difference(&first.kind, &arg.kind)).unwrap_or_default();
+                let kind = show_kind(self.program, &arg.kind);
+                diagnostic = diagnostic.with_label(origin, format!("{name}: {kind}{differs}"));
             }
         }
         (diagnostic, true)
@@ -264,6 +267,35 @@ fn broadcast((a, a_shape): (&str, &[i32]), sign: &str, (b, b_shape): (&str, &[i3
     let index = NAMES[..both.len()].join(",");
     let extents = list(both.iter().map(i32::to_string).collect());
     Some(format!("{{ [{index}] -> {} {sign} {} | [{index}] < [{extents}] }}", cell(a, a_shape), cell(b, b_shape)))
+}
+
+/// How a shape differs from another one, if by the same on some axes: `, one shorter on axes 0 and 1`.
+fn difference(from: &Kind, kind: &Kind) -> Option<String> {
+    const NUMBERS: [&str; 4] = ["", "one", "two", "three"];
+    let (a, b) = (extents(from)?, extents(kind)?);
+    let steps = |k: &usize| b[*k] - a[*k];
+    let axes: Vec<usize> = (0..a.len().min(b.len())).filter(|k| steps(k) != 0).collect();
+    let step = axes.first().map(steps)?;
+    let count = NUMBERS.get(usize::try_from(step.unsigned_abs()).ok()?)?;
+    if a.len() != b.len() || axes.iter().any(|k| steps(k) != step) {
+        return None;
+    }
+    let numbers: Vec<String> = axes.iter().map(usize::to_string).collect();
+    let axes = match &numbers[..] {
+        [axis] => format!("axis {axis}"),
+        [first @ .., last] => format!("axes {} and {last}", first.join(", ")),
+        [] => return None,
+    };
+    Some(format!(", {count} {} on {axes}", if step < 0 { "shorter" } else { "longer" }))
+}
+
+/// The extents of an array, if all are known.
+fn extents(kind: &Kind) -> Option<Vec<i32>> {
+    match kind {
+        Kind::Arr(_, ShapeKind::Known(extents)) => extents.iter().map(|extent| extent.as_ref()?.as_const()).collect(),
+        Kind::Tup(_, parts) => Some(vec![i32::try_from(parts.len()).ok()?]),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Labels below the source line of a fault: `a` is double[3,1000].
+//! Labels below the source line of a fault: ``a is double[3,1000]``, with the extents that the fault found.
 //!
 //! They are made while compiling. An extent that only the run knows is a slot in the text, and the fault brings those that it has found: an
 //! index that of its axis, a message the numbers at marks like `{:36}`. Slots that nothing fills show a dot, as in types.
