@@ -123,7 +123,7 @@ fn readme_lines() -> Vec<String> {
     let text = std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
     let command = |line: &str| {
         let command = line.strip_prefix("ravel ")?.split('#').next()?.trim();
-        let alone = ["doc ", "explain ", "-e ", "doctor"].iter().any(|start| command.starts_with(start));
+        let alone = ["doc ", "explain ", "-e ", "doctor", "new "].iter().any(|start| command.starts_with(start));
         let is_tried = alone || command.contains("program.sac") && !command.contains("opencl");
         is_tried.then(|| command.to_string())
     };
