@@ -20,7 +20,7 @@ use crate::{buffer, device};
 pub const BASE: i64 = 1 << 40;
 
 /// A count from here on belongs to a static object or a borrowed array.
-const COUNTED_BY_BASE: i64 = BASE >> 1;
+pub(crate) const COUNTED_BY_BASE: i64 = BASE >> 1;
 
 /// Bytes behind the last element that compiled code may read, and before the first one unless it [limits its reach](limit_reach).
 const REACH: usize = buffer::PADDING;

@@ -11,6 +11,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::array::Array;
+use crate::capi::COUNTED_BY_BASE;
 use crate::{blocks, buffer, stop};
 
 /// Memory of fewer bytes is not noted: a thousand faults lose little of it, and its allocation takes no lock either.
@@ -118,18 +119,26 @@ impl Counts {
         Counts(counts)
     }
 
-    /// Sets the counts back. All threads of the call have stopped.
-    pub(crate) fn restore(self) {
+    /// Sets the counts back. All threads of the call have stopped. A borrowed array that may be held by something like a global object keeps a
+    /// reference for it: its elements must not go back to their owner.
+    pub(crate) fn restore(self, may_be_held: bool) {
         for (object, count) in self.0 {
+            let in_doubt = may_be_held && is_borrowed(count);
             // SAFETY: the owner has kept its reference, so the object is alive.
-            unsafe { object.as_ref() }.rc.store(count, Ordering::SeqCst);
+            unsafe { object.as_ref() }.rc.store(count + i64::from(in_doubt), Ordering::SeqCst);
         }
     }
+}
+
+/// Whether such a count belongs to a borrowed array; to a static object one more reference does nothing.
+fn is_borrowed(count: i64) -> bool {
+    count >= COUNTED_BY_BASE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capi::BASE;
     use crate::fault::{self, Fault, run_session_holding};
 
     const LARGE: i64 = 1 << 20;
@@ -188,5 +197,20 @@ mod tests {
         assert!(!noted(made));
         // SAFETY: the session has given it away.
         unsafe { buffer::ravel_rc_dec(made.as_ptr()) };
+    }
+
+    #[test]
+    fn a_borrowed_array_that_may_be_held_keeps_a_reference() {
+        let argument = Array::zeroed(ElemTag::F64, &[4]).expect("some bytes are available");
+        // SAFETY: the array is alive.
+        let count = unsafe { argument.view().as_ptr().as_ref() };
+        for (before, may_be_held, after) in [(BASE + 2, true, BASE + 2), (BASE + 2, false, BASE + 1), (3, true, 2)] {
+            count.rc.store(before, Ordering::SeqCst);
+            let counts = Counts::before([&argument].into_iter());
+            count.rc.store(before + 5, Ordering::SeqCst);
+            counts.restore(may_be_held);
+            assert_eq!(count.rc.load(Ordering::SeqCst), after);
+        }
+        count.rc.store(1, Ordering::SeqCst);
     }
 }

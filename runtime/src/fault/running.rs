@@ -188,8 +188,9 @@ impl<T> Running<T> {
         let lost = Lost::of(id);
         // A thread that has not stopped may use them.
         if has_stopped {
-            arguments.restore();
-            if let Some(held) = held() {
+            let held = held();
+            arguments.restore(held.as_ref().is_none_or(|words| words.iter().any(|word| *word != 0)));
+            if let Some(held) = held {
                 lost.release(&held);
             }
         }
