@@ -21,6 +21,7 @@ pub mod limited;
 pub mod link;
 mod lints;
 pub mod nearby;
+mod options;
 pub mod outputs;
 pub mod passes;
 mod perf_map;

@@ -90,7 +90,8 @@ impl Module {
     /// Any [`Error`].
     pub fn call_all(&self, function: &str, arguments: &[View<'_>]) -> Result<Vec<Array>, Error> {
         let arguments = given(arguments)?;
-        match self.ask(Request::Call { function: function.to_string(), arguments })? {
+        // As in `ask`.
+        match self.0.call(function, arguments)?.finish()? {
             Answer::Values(values) => {
                 let results: Option<Vec<Array>> = values.into_iter().map(Array::result).collect();
                 results.ok_or_else(|| Error::Argument(format!("a result of `{function}` has no form outside of SaC")))
