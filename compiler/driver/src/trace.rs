@@ -204,10 +204,11 @@ impl Tracer<'_> {
         more.sort_by_key(|((sort, span), _)| (*sort, *span));
         for ((sort, span), (count, name)) in more {
             let count = count - MOST_REPEATS;
+            let plural = if count == 1 { "" } else { "s" };
             let what = match sort {
-                Sort::Call => format!("calls of {name}"),
-                Sort::With => "with-loops".to_string(),
-                Sort::Allocation => "allocations".to_string(),
+                Sort::Call => format!("call{plural} of {name}"),
+                Sort::With => format!("with-loop{plural}"),
+                Sort::Allocation => format!("allocation{plural}"),
             };
             self.print(self.levels.len(), &format!("... and {count} more {what}"), span);
         }
