@@ -61,7 +61,11 @@ class Session:
         self._send({"id": 0, "do": "interrupt"})
 
     def close(self):
-        self._child.stdin.close()
+        try:
+            self._child.stdin.close()
+        except OSError:
+            # A child that is gone leaves the last request unread.
+            pass
         try:
             self._child.wait(2)
         except subprocess.TimeoutExpired:
