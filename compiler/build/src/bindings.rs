@@ -126,7 +126,12 @@ impl Described {
         for function in &self.functions {
             *count.entry(&function.name).or_default() += 1;
         }
-        let mut out = format!("// The functions of {}; made by `ravel-build`.\n\n{SUPPORT}", self.library);
+        // Nobody calls everything, and SaC has its own way to write names. An included text cannot say so of itself.
+        let mut out = format!(
+            "// The functions of {}; made by `ravel-build`.\n\n#[allow(unused_imports)]\npub use ravel_module::*;\n\n\
+             #[allow(dead_code, non_snake_case)]\nmod ravel_module {{\n{SUPPORT}",
+            self.library
+        );
         for function in &self.functions {
             let prefix = format!("{}_", self.library);
             let name = match count.get(function.name.as_str()) {
@@ -136,6 +141,7 @@ impl Described {
             // Writing to a string cannot fail.
             let _ = function.write(&mut out, &escaped(name));
         }
+        out.push_str("}\n");
         out
     }
 }
@@ -217,7 +223,6 @@ impl Function {
 ///
 /// # Errors
 /// A run-time error, or an extent that the function does not admit.
-#[allow(dead_code, non_snake_case)]
 pub fn {name}({}) -> Result<{}, Error> {{
     unsafe extern \"C\" {{
         #[link_name = \"{}\"]

@@ -1,6 +1,5 @@
 /// Elements in row-major order, and a shape of known rank.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
 pub struct View<'a, T, const RANK: usize> {
     elements: &'a [T],
     shape: [i64; RANK],
@@ -8,7 +7,6 @@ pub struct View<'a, T, const RANK: usize> {
 
 /// Elements in row-major order, and a shape of any rank.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
 pub struct AnyView<'a, T> {
     elements: &'a [T],
     shape: Vec<i64>,
@@ -16,7 +14,6 @@ pub struct AnyView<'a, T> {
 
 /// Why a call gives nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(dead_code)]
 pub struct Error {
     /// Is it a run-time error of the SaC code? Otherwise the call was wrong.
     pub is_fault: bool,
@@ -25,7 +22,6 @@ pub struct Error {
 }
 
 /// An array that SaC has made. Nobody changes it.
-#[allow(dead_code)]
 pub struct Array<T> {
     object: ::std::ptr::NonNull<::std::ffi::c_void>,
     elements: ::std::marker::PhantomData<T>,
@@ -36,7 +32,6 @@ unsafe impl<T: Send + Sync> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Array<T> {}
 
-#[allow(dead_code)]
 unsafe extern "C" {
     fn ravel_array_borrow(
         data: *const ::std::ffi::c_void,
@@ -54,7 +49,6 @@ unsafe extern "C" {
     fn ravel_last_error() -> *const ::std::ffi::c_char;
 }
 
-#[allow(dead_code)]
 impl Error {
     fn argument(message: impl Into<String>) -> Error {
         Error { is_fault: false, message: message.into() }
@@ -91,17 +85,14 @@ impl Error {
     }
 }
 
-#[allow(dead_code)]
 impl ::std::fmt::Display for Error {
     fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-#[allow(dead_code)]
 impl ::std::error::Error for Error {}
 
-#[allow(dead_code)]
 impl<'a, T, const RANK: usize> View<'a, T, RANK> {
     /// Elements of this shape.
     ///
@@ -114,7 +105,6 @@ impl<'a, T, const RANK: usize> View<'a, T, RANK> {
     }
 }
 
-#[allow(dead_code)]
 impl<'a, T> AnyView<'a, T> {
     /// Elements of this shape.
     ///
@@ -135,14 +125,12 @@ impl<'a, T> AnyView<'a, T> {
     }
 }
 
-#[allow(dead_code)]
 impl<'a, T, const RANK: usize> From<View<'a, T, RANK>> for AnyView<'a, T> {
     fn from(view: View<'a, T, RANK>) -> Self {
         AnyView { elements: view.elements, shape: view.shape.to_vec() }
     }
 }
 
-#[allow(dead_code)]
 impl<T> Array<T> {
     /// Takes over a result of the library, whose elements are of this type.
     fn taken(object: *mut ::std::ffi::c_void) -> Result<Self, Error> {
@@ -187,7 +175,6 @@ impl<T> Array<T> {
     }
 }
 
-#[allow(dead_code)]
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         // SAFETY: the reference is this value's own.
@@ -195,7 +182,6 @@ impl<T> Drop for Array<T> {
     }
 }
 
-#[allow(dead_code)]
 impl<T: ::std::fmt::Debug> ::std::fmt::Debug for Array<T> {
     fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
         f.debug_struct("Array").field("shape", &self.shape()).field("elements", &self.as_slice()).finish()

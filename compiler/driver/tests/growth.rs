@@ -14,16 +14,7 @@ fn elaborated(body: &str) -> u64 {
     let mut loader = FileLoader::new(Vec::new(), Edition::Current);
     let program = compilation.core_from(root, &mut loader).expect("the program has names and types");
     let library = |file| compilation.map.get(file).is_some_and(|file| is_library(&file.name));
-    let options = ravel_specialize::Options {
-        map: &compilation.map,
-        is_library: &library,
-        check_patterns: true,
-        keep_nan: false,
-        signatures: false,
-        candidates: false,
-        condition_remark: &|_, _| None,
-        facts: false,
-    };
+    let options = ravel_specialize::Options::new(&compilation.map, &library);
     let done = specialize(&program, Entry::Main, &options);
     assert!(done.diagnostics.is_empty(), "{:?}", done.diagnostics);
     done.elaborated

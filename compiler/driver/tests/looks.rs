@@ -18,16 +18,7 @@ fn with_stack(work: impl FnOnce() + Send + 'static) {
 /// The outcomes of both looks, found together and one by one.
 fn looks(compilation: &Compilation, program: &Program) -> [Vec<Specialized>; 2] {
     let library = |file| compilation.map.get(file).is_some_and(|file| is_library(&file.name));
-    let options = ravel_specialize::Options {
-        map: &compilation.map,
-        is_library: &library,
-        check_patterns: true,
-        keep_nan: false,
-        signatures: false,
-        candidates: false,
-        condition_remark: &|_, _| None,
-        facts: false,
-    };
+    let options = ravel_specialize::Options::new(&compilation.map, &library);
     let entries = [Entry::Main, Entry::Roots];
     let alone = entries.iter().map(|entry| specialize(program, entry.clone(), &options));
     let alone = alone.collect();

@@ -88,6 +88,22 @@ pub struct Options<'a> {
     pub facts: bool,
 }
 
+impl<'a> Options<'a> {
+    /// Checks patterns and conditions; the rest is off.
+    pub fn new(map: &'a SourceMap, is_library: &'a dyn Fn(FileId) -> bool) -> Options<'a> {
+        Options {
+            map,
+            is_library,
+            check_patterns: true,
+            keep_nan: false,
+            candidates: false,
+            condition_remark: &|_, _| None,
+            signatures: false,
+            facts: false,
+        }
+    }
+}
+
 /// The outcome: a module whose entry is set, what the entry's results are, and everything there is to say.
 pub struct Specialized {
     pub module: ravel_wir::Module,

@@ -10,16 +10,7 @@ use ravel_types::{Affine, Basic, BinOp, Elem, Scalar, Sym};
 
 fn with_spec(run: impl FnOnce(&mut Spec<'_>)) {
     let (program, map) = (Program::default(), SourceMap::default());
-    let options = Options {
-        map: &map,
-        is_library: &|_| false,
-        check_patterns: true,
-        keep_nan: false,
-        signatures: false,
-        candidates: false,
-        condition_remark: &|_, _| None,
-        facts: false,
-    };
+    let options = Options::new(&map, &|_| false);
     run(&mut Spec::new(&program, &options));
 }
 
