@@ -26,6 +26,7 @@ pub mod outputs;
 pub mod peaks;
 pub mod pool;
 pub mod profile;
+pub mod ranks;
 pub mod signals;
 pub mod spare;
 pub mod stack;

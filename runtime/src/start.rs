@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::abi::EntryFn;
 use crate::fault::{self, Fault};
-use crate::{device, pool, profile, signals, stack, standard, stats, stream};
+use crate::{device, pool, profile, ranks, signals, stack, standard, stats, stream};
 
 static ARGUMENTS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
@@ -85,9 +85,14 @@ pub fn run_main(program: impl FnOnce() -> i32 + Send) -> i32 {
 /// `entry` is compiled code that obeys the interface of [`crate::abi`].
 pub unsafe fn run_program(entry: EntryFn) -> i32 {
     run_main(|| {
+        if let Err(fault) = ranks::start() {
+            fault::raise(fault);
+        }
         profile::begin();
         // SAFETY: by contract.
-        unsafe { entry() }
+        let status = unsafe { entry() };
+        ranks::finish();
+        status
     })
 }
 

@@ -1,0 +1,219 @@
+//! The few functions of MPI that ranks need, from whatever library is there.
+//!
+//! The library is opened when a launcher has started the program, and never linked: executables start where there is none. Three kinds differ in their
+//! constants. Handles are pointers in one kind and `int` in another. Both travel in a machine word: who takes an `int` looks at its lower half.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+/// An MPI library with the world of ranks that it has joined.
+pub(super) struct Mpi {
+    functions: Functions,
+    constants: Constants,
+    /// What it says of itself, in a line.
+    pub version: String,
+}
+
+/// What differs between the kinds of libraries.
+#[derive(Clone, Copy)]
+struct Constants {
+    world: usize,
+    byte: usize,
+    /// A send buffer that stands for: what is to be sent lies where it would be received.
+    in_place: usize,
+    /// The thread that starts MPI is the only one that calls it.
+    funneled: c_int,
+}
+
+/// MPICH and its descendants.
+const MPICH: Constants = Constants { world: 0x4400_0000, byte: 0x4c00_010d, in_place: usize::MAX, funneled: 1 };
+
+macro_rules! functions {
+    ($($field:ident: $name:literal fn($($ty:ty),*);)*) => {
+        /// All return an error code; 0 is success.
+        struct Functions {
+            $($field: unsafe extern "C" fn($($ty),*) -> c_int,)*
+        }
+
+        impl Functions {
+            fn find(library: Library) -> Result<Functions, String> {
+                Ok(Functions {
+                    // SAFETY: the functions have these types in every MPI, but for the widths of handles (see the module's header).
+                    $($field: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($ty),*) -> c_int>(library.function($name)?) },)*
+                })
+            }
+        }
+    };
+}
+
+type Buffer = *mut c_void;
+type Handle = usize;
+
+functions! {
+    init_thread: "MPI_Init_thread" fn(*mut c_int, *mut c_void, c_int, *mut c_int);
+    finalize: "MPI_Finalize" fn();
+    comm_size: "MPI_Comm_size" fn(Handle, *mut c_int);
+    comm_rank: "MPI_Comm_rank" fn(Handle, *mut c_int);
+    bcast: "MPI_Bcast" fn(Buffer, c_int, Handle, c_int, Handle);
+    allgather: "MPI_Allgather" fn(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle);
+    allgatherv: "MPI_Allgatherv" fn(Buffer, c_int, Handle, Buffer, *const c_int, *const c_int, Handle, Handle);
+    abort: "MPI_Abort" fn(Handle, c_int);
+    version: "MPI_Get_library_version" fn(*mut c_char, *mut c_int);
+}
+
+/// An open shared library.
+#[derive(Clone, Copy)]
+struct Library(*mut c_void);
+
+impl Library {
+    fn open(name: &str) -> Result<Library, String> {
+        let text = CString::new(name).map_err(|_| format!("{name:?} has a zero byte"))?;
+        // Components of MPI libraries look for the library's own symbols among those that all can see.
+        // SAFETY: the name is a C string; initialisers of the library are what a launcher expects to run.
+        let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        if !handle.is_null() {
+            return Ok(Library(handle));
+        }
+        // SAFETY: `dlerror` returns a C string or null.
+        let why = unsafe { libc::dlerror() };
+        // SAFETY: not null, so a C string.
+        let why = (!why.is_null()).then(|| unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned());
+        Err(why.unwrap_or_else(|| format!("{name} cannot be opened")))
+    }
+
+    fn symbol(self, name: &str) -> Option<*mut c_void> {
+        let text = CString::new(name).ok()?;
+        // SAFETY: the library is open and the name is a C string.
+        let symbol = unsafe { libc::dlsym(self.0, text.as_ptr()) };
+        (!symbol.is_null()).then_some(symbol)
+    }
+
+    fn function(self, name: &str) -> Result<*mut c_void, String> {
+        self.symbol(name).ok_or_else(|| format!("it has no function {name}"))
+    }
+}
+
+/// Names under which libraries are found.
+const NAMES: [&str; 4] = ["libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"];
+
+impl Mpi {
+    /// Opens the library and joins the ranks that a launcher has started.
+    pub(super) fn start(named: Option<&str>) -> Result<Mpi, String> {
+        let library = match named {
+            Some(name) => Library::open(name)?,
+            None => NAMES.iter().find_map(|name| Library::open(name).ok()).ok_or("no MPI library is installed")?,
+        };
+        let functions = Functions::find(library)?;
+        let constants = match (library.symbol("ompi_mpi_comm_world"), library.symbol("ompi_mpi_byte")) {
+            (Some(world), Some(byte)) => {
+                Constants { world: world as usize, byte: byte as usize, in_place: 1, funneled: 1 }
+            }
+            _ => MPICH,
+        };
+        let mpi = Mpi { functions, constants, version: String::new() };
+        let mut provided = 0;
+        // SAFETY: MPI is started once, without arguments.
+        let code = unsafe {
+            (mpi.functions.init_thread)(
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                constants.funneled,
+                &raw mut provided,
+            )
+        };
+        check("MPI_Init_thread", code)?;
+        Ok(Mpi { version: mpi.library_version(), ..mpi })
+    }
+
+    /// The first line of what the library says of itself.
+    fn library_version(&self) -> String {
+        let mut text = vec![0u8; 8192];
+        let mut length = 0;
+        // SAFETY: no library writes more than 8192 bytes.
+        unsafe { (self.functions.version)(text.as_mut_ptr().cast(), &raw mut length) };
+        let text = String::from_utf8_lossy(&text[..usize::try_from(length).unwrap_or(0).min(text.len())]).into_owned();
+        text.split(['\n', ',', '\0']).next().unwrap_or_default().trim().to_string()
+    }
+
+    /// How many ranks there are.
+    pub(super) fn size(&self) -> usize {
+        let mut size = 1;
+        // SAFETY: MPI runs.
+        unsafe { (self.functions.comm_size)(self.constants.world, &raw mut size) };
+        usize::try_from(size).unwrap_or(1)
+    }
+
+    /// The number of this one.
+    pub(super) fn rank(&self) -> usize {
+        let mut rank = 0;
+        // SAFETY: MPI runs.
+        unsafe { (self.functions.comm_rank)(self.constants.world, &raw mut rank) };
+        usize::try_from(rank).unwrap_or(0)
+    }
+
+    /// Makes these bytes, at most [`MOST_BYTES`], those of rank `root` everywhere.
+    pub(super) fn broadcast(&self, bytes: &mut [u8], root: usize) -> Result<(), String> {
+        let Constants { world, byte, .. } = self.constants;
+        // SAFETY: the buffer is as long as said.
+        let code = unsafe {
+            (self.functions.bcast)(bytes.as_mut_ptr().cast(), count(bytes.len()), byte, count(root), world)
+        };
+        check("MPI_Bcast", code)
+    }
+
+    /// Fills `all` with the `own` bytes of each rank, which are as many everywhere, in the order of ranks.
+    pub(super) fn all_gather(&self, own: &[u8], all: &mut [u8]) -> Result<(), String> {
+        let Constants { world, byte, .. } = self.constants;
+        let length = count(own.len());
+        // SAFETY: `all` has room for `own` of all ranks, and the library only reads `own`.
+        let code = unsafe {
+            let own = own.as_ptr().cast_mut().cast();
+            (self.functions.allgather)(own, length, byte, all.as_mut_ptr().cast(), length, byte, world)
+        };
+        check("MPI_Allgather", code)
+    }
+
+    /// Every rank has the stretch of `all` that is its own; afterwards each has all of them. Stretches begin at `starts` and have `lengths` bytes.
+    ///
+    /// # Safety
+    /// The stretches lie in live memory behind `all` that nothing else uses meanwhile.
+    pub(super) unsafe fn all_gather_in_place(&self, all: *mut u8, lengths: &[c_int], starts: &[c_int]) -> Result<(), String> {
+        let Constants { world, byte, in_place, .. } = self.constants;
+        // SAFETY: by contract; `in_place` is no address but a word that the library knows.
+        let code = unsafe {
+            (self.functions.allgatherv)(
+                std::ptr::without_provenance_mut(in_place),
+                0,
+                byte,
+                all.cast(),
+                lengths.as_ptr(),
+                starts.as_ptr(),
+                byte,
+                world,
+            )
+        };
+        check("MPI_Allgatherv", code)
+    }
+
+    /// Ends all ranks.
+    pub(super) fn abort(&self, status: i32) {
+        // SAFETY: any thread may end the program.
+        unsafe { (self.functions.abort)(self.constants.world, status) };
+    }
+
+    /// Leaves the world in order.
+    pub(super) fn finalize(&self) {
+        // SAFETY: MPI runs, and this is the thread that started it.
+        unsafe { (self.functions.finalize)() };
+    }
+}
+
+/// Bytes that one call may move: counts are `int`.
+pub(super) const MOST_BYTES: usize = 1 << 30;
+
+fn count(n: usize) -> c_int {
+    c_int::try_from(n).unwrap_or(c_int::MAX)
+}
+
+fn check(function: &str, code: c_int) -> Result<(), String> {
+    if code == 0 { Ok(()) } else { Err(format!("{function} failed with code {code}")) }
+}
