@@ -6,12 +6,14 @@
 //! Without a launcher nothing here does anything but ask whether there are ranks.
 
 mod mpi;
+pub(crate) mod stats;
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 
 use crate::fault::Fault;
 use mpi::{MOST_BYTES, Mpi};
+pub(crate) use stats::summary;
 
 /// The ranks of a program that has several.
 pub(crate) struct World {
@@ -54,7 +56,7 @@ pub fn is_root() -> bool {
 pub fn start() -> Result<(), Fault> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
     let Some(count) = number("OMPI_COMM_WORLD_SIZE").or_else(|| number("PMI_SIZE")).filter(|count| *count > 1) else {
-        return Ok(());
+        return stats::start(None);
     };
     let named = std::env::var("RAVEL_MPI").ok();
     let mpi = Mpi::start(named.as_deref()).map_err(Fault::new)?;
@@ -65,14 +67,19 @@ pub fn start() -> Result<(), Fault> {
     let world = World { rank: mpi.rank(), count, mpi };
     STARTED_HERE.set(true);
     let _ = WORLD.set(world);
-    Ok(())
+    stats::start(here())
 }
 
 /// Leaves the other ranks at the end of the program.
-pub fn finish() {
+///
+/// # Errors
+/// The trace of their exchanges cannot be written.
+pub fn finish() -> Result<(), Fault> {
+    let noted = stats::finish(here());
     if let Some(world) = here() {
         world.mpi.finalize();
     }
+    noted
 }
 
 impl World {
@@ -88,7 +95,15 @@ impl World {
 
     /// Makes these bytes, as many on every rank, those of rank 0.
     pub fn broadcast(&self, bytes: &mut [u8]) -> Result<(), Fault> {
-        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, 0)).map_err(Fault::new)
+        let (length, mut watch) = (bytes.len(), stats::Watch::start());
+        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, 0)).map_err(Fault::new)?;
+        stats::note_broadcast(length, watch.lap(), self.rank == 0);
+        Ok(())
+    }
+
+    /// Fills `all` with the `own` bytes of each rank, which are as many everywhere and at most [`MOST_BYTES`], in the order of ranks.
+    pub fn all_gather(&self, own: &[u8], all: &mut [u8]) -> Result<(), Fault> {
+        self.mpi.all_gather(own, all).map_err(Fault::new)
     }
 
     /// Ends all ranks with this status.
