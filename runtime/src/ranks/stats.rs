@@ -78,9 +78,14 @@ impl Place {
         Place(text)
     }
 
+    /// The position alone, without the source line that stands below it.
     pub(super) fn text(self) -> String {
+        if self.0.is_null() {
+            return String::new();
+        }
         // SAFETY: not null, so a NUL-terminated text, by contract of `at`.
-        if self.0.is_null() { String::new() } else { unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned() }
+        let text = unsafe { CStr::from_ptr(self.0) }.to_string_lossy();
+        text.lines().next().unwrap_or_default().to_string()
     }
 }
 
