@@ -14,7 +14,7 @@ use super::exchange::Exchange;
 use super::plan::{Loop, Part};
 use super::{Share, World};
 use crate::abi::{Output, ParallelFn, Shared};
-use crate::fault::{self, Report};
+use crate::fault::{self, Report, Speaker};
 use crate::pool;
 
 /// A loop under way.
@@ -142,7 +142,10 @@ impl Sharing<'_> {
         }
         let report = if own == least { self.found.lock().ok().and_then(|mut found| found.take()) } else { None };
         match report {
-            Some(report) => fault::end_process(report),
+            Some(mut report) => {
+                report.fault.speaker = Speaker::This;
+                fault::end_process(report)
+            }
             None => wait_for_the_end(),
         }
     }
