@@ -97,7 +97,9 @@ pub unsafe fn run_program(entry: EntryFn) -> i32 {
             if let Err(fault) = stream::finish() {
                 fault::raise(fault);
             }
-            ranks::leave(status);
+        }
+        if let Err(fault) = ranks::finish(status) {
+            fault::raise(fault);
         }
         status
     })

@@ -6,6 +6,7 @@
 //! Without a launcher nothing here does anything but ask whether there are ranks.
 
 mod agree;
+mod check;
 mod ending;
 mod exchange;
 mod launch;
@@ -13,6 +14,7 @@ mod mpi;
 mod plan;
 mod settings;
 pub(crate) mod shared;
+pub(crate) mod stats;
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -25,6 +27,7 @@ pub(crate) use ending::{abort, leave, take_turn};
 use launch::{Launch, Launcher};
 use mpi::{Found, MOST_BYTES, Mpi};
 use settings::{Settings, Share};
+pub(crate) use stats::summary;
 
 /// The ranks of a program that has several.
 pub(crate) struct World {
@@ -67,6 +70,11 @@ fn place() -> Option<&'static Launch> {
     PLACE.get().and_then(Option::as_ref)
 }
 
+/// Whether parallel loops concern this: there are ranks, or what they would share is written down.
+pub(crate) fn are_there() -> bool {
+    here().is_some() || stats::is_tracing()
+}
+
 /// Whether this process is the one that reads and writes: that of rank 0, or the only one.
 pub fn is_root() -> bool {
     place().is_none_or(|place| place.rank == 0)
@@ -95,7 +103,7 @@ pub fn look() -> Result<bool, Fault> {
 /// There is no MPI library, or it belongs to another launcher; or the ranks cannot work together.
 pub fn start() -> Result<(), Fault> {
     look()?;
-    let Some(Launch { launcher, rank, count }) = place().copied() else { return Ok(()) };
+    let Some(Launch { launcher, rank, count }) = place().copied() else { return stats::start(None) };
     let named = std::env::var("RAVEL_MPI").ok().filter(|name| !name.is_empty());
     let library = Found::open(named.as_deref(), launcher).map_err(Fault::new)?;
     // Programs that this one starts are no ranks.
@@ -106,7 +114,7 @@ pub fn start() -> Result<(), Fault> {
     if count.is_none() && found == 1 {
         // PMIx has started a single process.
         mpi.finalize();
-        return Ok(());
+        return stats::start(None);
     }
     if let Some(started) = count.filter(|count| *count != found) {
         let sees = if found == 1 { "one".to_string() } else { found.to_string() };
@@ -129,7 +137,7 @@ pub fn start() -> Result<(), Fault> {
     pool::set_threads(agreed.threads);
     let settings = Settings::agree(mpi, found)?;
     let _ = WORLD.set(World { rank, count: found, settings, mpi });
-    Ok(())
+    stats::start(here())
 }
 
 /// What all ranks say of themselves.
@@ -153,6 +161,18 @@ pub fn library() -> Result<String, String> {
     Found::open(named.as_deref(), Launcher::OpenMpi).map(|found| found.version())
 }
 
+/// Leaves the other ranks at the end of the program, which ends with this status on all of them.
+///
+/// # Errors
+/// The trace of their exchanges cannot be written.
+pub fn finish(status: i32) -> Result<(), Fault> {
+    stats::finish(here())?;
+    if world().is_some() {
+        leave(status);
+    }
+    Ok(())
+}
+
 impl World {
     /// The number of this rank.
     pub fn rank(&self) -> usize {
@@ -166,6 +186,14 @@ impl World {
 
     /// Makes these bytes, as many on every rank, those of rank 0.
     pub fn broadcast(&self, bytes: &mut [u8]) -> Result<(), Fault> {
-        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, 0)).map_err(Fault::new)
+        let (length, mut watch) = (bytes.len(), stats::Watch::start());
+        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, 0)).map_err(Fault::new)?;
+        stats::note_broadcast(length, watch.lap(), self.rank == 0);
+        Ok(())
+    }
+
+    /// Fills `all` with the `own` bytes of each rank, which are as many everywhere and at most [`MOST_BYTES`], in the order of ranks.
+    pub fn all_gather(&self, own: &[u8], all: &mut [u8]) -> Result<(), Fault> {
+        self.mpi.all_gather(own, all).map_err(Fault::new)
     }
 }
