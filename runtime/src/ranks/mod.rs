@@ -5,19 +5,25 @@
 //!
 //! Without a launcher nothing here does anything but ask whether there are ranks.
 
+mod exchange;
 mod mpi;
+mod plan;
+mod settings;
+pub(crate) mod shared;
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 
 use crate::fault::Fault;
 use mpi::{MOST_BYTES, Mpi};
+use settings::{Settings, Share};
 
 /// The ranks of a program that has several.
 pub(crate) struct World {
     mpi: Mpi,
     rank: usize,
     count: usize,
+    settings: Settings,
 }
 
 // SAFETY: MPI is called by the thread that started it (`Here`), but for `abort`, which any may call.
@@ -62,10 +68,15 @@ pub fn start() -> Result<(), Fault> {
     if found != count {
         return Err(Fault::new(format!("started as {count} ranks, but this MPI library sees {found}: set RAVEL_MPI")));
     }
-    let world = World { rank: mpi.rank(), count, mpi };
+    let settings = Settings::agree(&mpi, count)?;
+    let world = World { rank: mpi.rank(), count, settings, mpi };
     STARTED_HERE.set(true);
     let _ = WORLD.set(world);
     Ok(())
+}
+
+fn out_of_memory(bytes: usize) -> Fault {
+    Fault::new(format!("out of memory: {bytes} bytes are not available"))
 }
 
 /// Leaves the other ranks at the end of the program.

@@ -154,9 +154,8 @@ impl Mpi {
     pub(super) fn broadcast(&self, bytes: &mut [u8], root: usize) -> Result<(), String> {
         let Constants { world, byte, .. } = self.constants;
         // SAFETY: the buffer is as long as said.
-        let code = unsafe {
-            (self.functions.bcast)(bytes.as_mut_ptr().cast(), count(bytes.len()), byte, count(root), world)
-        };
+        let code =
+            unsafe { (self.functions.bcast)(bytes.as_mut_ptr().cast(), count(bytes.len()), byte, count(root), world) };
         check("MPI_Bcast", code)
     }
 
@@ -176,7 +175,12 @@ impl Mpi {
     ///
     /// # Safety
     /// The stretches lie in live memory behind `all` that nothing else uses meanwhile.
-    pub(super) unsafe fn all_gather_in_place(&self, all: *mut u8, lengths: &[c_int], starts: &[c_int]) -> Result<(), String> {
+    pub(super) unsafe fn all_gather_in_place(
+        &self,
+        all: *mut u8,
+        lengths: &[c_int],
+        starts: &[c_int],
+    ) -> Result<(), String> {
         let Constants { world, byte, in_place, .. } = self.constants;
         // SAFETY: by contract; `in_place` is no address but a word that the library knows.
         let code = unsafe {
