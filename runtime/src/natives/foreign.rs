@@ -166,7 +166,8 @@ pub fn call(name: &str, args: &[Value], results: &[Option<ElemTag>]) -> Option<V
     Some(out.into_iter().zip(results).map(|(bits, tag)| value(bits, *tag)).collect())
 }
 
-fn word(value: &Value) -> u64 {
+/// A scalar or the address of an object, as adapters take it.
+pub(super) fn word(value: &Value) -> u64 {
     match value {
         Value::Bool(v) => u64::from(*v),
         Value::Char(v) | Value::U8(v) => u64::from(*v),
@@ -183,7 +184,8 @@ fn word(value: &Value) -> u64 {
     }
 }
 
-fn value(bits: u64, tag: Option<ElemTag>) -> Value {
+/// What an adapter has given, an object with its reference.
+pub(super) fn value(bits: u64, tag: Option<ElemTag>) -> Value {
     match tag {
         Some(ElemTag::Bool) => Value::Bool(bits & 1 == 1),
         Some(ElemTag::Char) => Value::Char(bits as u8),
