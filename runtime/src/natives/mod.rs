@@ -181,6 +181,24 @@ impl Value {
         Array::string(text).map(Value::Object)
     }
 
+    /// The value in a machine word, signed integers extended; of an object the address, with its reference.
+    fn into_bits(self) -> u64 {
+        match self {
+            Value::Bool(value) => u64::from(value),
+            Value::Char(value) | Value::U8(value) => u64::from(value),
+            Value::I8(value) => i64::from(value).cast_unsigned(),
+            Value::I16(value) => i64::from(value).cast_unsigned(),
+            Value::I32(value) => i64::from(value).cast_unsigned(),
+            Value::I64(value) => value.cast_unsigned(),
+            Value::U16(value) => u64::from(value),
+            Value::U32(value) => u64::from(value),
+            Value::U64(value) => value,
+            Value::F32(value) => u64::from(value.to_bits()),
+            Value::F64(value) => value.to_bits(),
+            Value::Object(object) => object.into_raw().as_ptr() as usize as u64,
+        }
+    }
+
     /// The tag of a scalar; `Handle` for objects.
     pub fn tag(&self) -> ElemTag {
         match self {

@@ -158,23 +158,6 @@ fn result_value(scanned: Option<&Scanned>, tag: ElemTag) -> Result<Value, Fault>
     })
 }
 
-fn value_bits(value: Value) -> u64 {
-    match value {
-        Value::Bool(value) => u64::from(value),
-        Value::Char(value) | Value::U8(value) => u64::from(value),
-        Value::I8(value) => i64::from(value).cast_unsigned(),
-        Value::I16(value) => i64::from(value).cast_unsigned(),
-        Value::I32(value) => i64::from(value).cast_unsigned(),
-        Value::I64(value) => value.cast_unsigned(),
-        Value::U16(value) => u64::from(value),
-        Value::U32(value) => u64::from(value),
-        Value::U64(value) => value,
-        Value::F32(value) => u64::from(value.to_bits()),
-        Value::F64(value) => value.to_bits(),
-        Value::Object(object) => object.into_raw().as_ptr() as usize as u64,
-    }
-}
-
 /// The results of a scan in order, the count first.
 fn results(outcome: &Outcome, tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {
     if outcome.values.len() > tags.len() {
@@ -205,10 +188,10 @@ unsafe fn wanted(tags: *const u64, n: i64) -> Vec<ElemTag> {
 /// `out` has room for all results but the first.
 unsafe fn deliver(results: Result<Vec<Value>, Fault>, out: *mut u64) -> i32 {
     let mut values = results.unwrap_or_else(|fault| fault::raise(fault)).into_iter();
-    let converted = values.next().map_or(0, value_bits);
+    let converted = values.next().map_or(0, Value::into_bits);
     for (position, value) in values.enumerate() {
         // SAFETY: by contract.
-        unsafe { out.add(position).write(value_bits(value)) };
+        unsafe { out.add(position).write(value.into_bits()) };
     }
     converted as i32
 }

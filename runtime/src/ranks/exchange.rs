@@ -130,6 +130,12 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Calls `visit` with every piece of memory of all outputs.
+    pub fn each_output(&self, mut visit: impl FnMut(*mut u8, usize)) {
+        let all: Vec<usize> = (0..self.outputs.len()).collect();
+        (0..self.world.count).for_each(|rank| self.each_piece(rank, &all, &mut visit));
+    }
+
     /// Memory that consists of a part of each rank, end to end.
     ///
     /// # Safety

@@ -5,6 +5,7 @@
 //!
 //! Without a launcher nothing here does anything but ask whether there are ranks.
 
+mod check;
 mod exchange;
 mod mpi;
 mod plan;

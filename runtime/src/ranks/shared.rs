@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::exchange::Exchange;
 use super::plan::{Loop, Part};
-use super::{Share, World};
+use super::{Share, World, check};
 use crate::abi::{Output, ParallelFn, Shared};
 use crate::fault::{self, Report};
 use crate::pool;
@@ -67,13 +67,36 @@ pub(crate) unsafe fn run(
             return false;
         }
     }
-    let part = exchange.own();
-    let sharing =
+    if world.settings.check > 0 {
+        // SAFETY: compiled code passes a position.
+        let place = unsafe { check::place(declared.site) };
+        let sizes = [n, chunk, late, declared.work, exchange.bytes()];
+        world.check_place(&place, &sizes).unwrap_or_else(|fault| fault::raise(fault));
+    }
+    let (part, whole) = (exchange.own(), given.part(0, 1));
+    let mut sharing =
         Sharing { exchange, work, ctx, given, part, least: AtomicI64::new(Exchange::GO_ON), found: Mutex::new(None) };
-    // SAFETY: `chunk_of_part` may run on any thread, as `work` may, and `sharing` outlives the loop.
-    unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(&sharing).cast_mut().cast(), part.count(), part.late()) };
+    // SAFETY: nothing uses the outputs but the loop.
+    let before = (world.settings.check > 1).then(|| unsafe { sharing.exchange.copied() });
+    // SAFETY: by contract.
+    unsafe { sharing.compute() };
     // SAFETY: the part is computed, and no thread works on the loop any more.
     unsafe { sharing.meet() };
+    if let Some(before) = before {
+        sharing.part = whole;
+        // SAFETY: as above. Outputs have their old bytes, so that the loop can run again.
+        let differs = unsafe {
+            let together = sharing.exchange.copied();
+            sharing.exchange.restore(&before);
+            sharing.compute();
+            check::differs(&before, &sharing.exchange.copied(), &together)
+        };
+        let what = format!("ranks have computed something else than each of them would at {}", unsafe {
+            // SAFETY: compiled code passes a position.
+            check::place(declared.site)
+        });
+        world.all_agree(!differs, &what).unwrap_or_else(|fault| fault::raise(fault));
+    }
     true
 }
 
@@ -126,6 +149,16 @@ fn wait_for_the_end() -> ! {
 }
 
 impl Sharing<'_> {
+    /// Computes the chunks of the part with all threads.
+    ///
+    /// # Safety
+    /// The loop's function may run on any thread with its context.
+    unsafe fn compute(&self) {
+        let Sharing { part, .. } = self;
+        // SAFETY: `chunk_of_part` may run on any thread, as the loop's function may, and `self` outlives the loop.
+        unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(self).cast_mut().cast(), part.count(), part.late()) };
+    }
+
     /// Exchanges what ranks have computed; does not return if one of them has found a fault.
     ///
     /// # Safety
