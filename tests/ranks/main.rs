@@ -3,6 +3,7 @@
 //! Needs `mpirun` of Open MPI; without it, the tests are left out. `RAVEL_TEST_RANKS=all` runs all golden programs on 1, 2, 3 and 4 ranks, not a choice of them on
 //! 3, and `RAVEL_TEST_RANKS=all-mpich` does so by MPICH, which starts in two thirds of the time.
 
+mod bits;
 mod golden;
 
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     let launchers = Launcher::all();
     let mut trials: Vec<Trial> = Vec::new();
     if launchers.contains(&Launcher::OpenMpi) {
+        trials.extend(bits::trials());
         trials.extend(golden::trials(&launchers));
     } else if !arguments.list {
         eprintln!("mpirun is not installed: the tests of ranks are left out (Debian: apt-get install openmpi-bin)");
