@@ -91,7 +91,9 @@ pub unsafe fn run_program(entry: EntryFn) -> i32 {
         profile::begin();
         // SAFETY: by contract.
         let status = unsafe { entry() };
-        ranks::finish();
+        if let Err(fault) = ranks::finish() {
+            fault::raise(fault);
+        }
         status
     })
 }

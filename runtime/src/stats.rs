@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use crate::device;
+use crate::{device, ranks};
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicI64 = AtomicI64::new(0);
@@ -107,13 +107,20 @@ pub unsafe extern "C" fn ravel_stats(out: *mut Stats) {
     unsafe { out.write(snapshot()) }
 }
 
-/// Prints the counts on stderr: a line, and if a device was used two more and its time by kernel.
+/// Prints the counts on stderr: a line, what ranks exchanged if there are several, and if a device was used two more and its time by kernel.
+/// Of several ranks the first prints.
 pub fn print() {
+    if !ranks::is_root() {
+        return;
+    }
     let stats = snapshot();
     eprintln!(
         "run time: {} allocations, {} bytes, peak {} bytes, {} copies, {} live objects",
         stats.allocations, stats.bytes, stats.peak_bytes, stats.copies, stats.live
     );
+    if let Some(summary) = ranks::summary() {
+        eprint!("{summary}");
+    }
     if let Some((device, counters)) = device::counters() {
         eprint!("device: {device}\n  {counters}\n{}", device::kernel_times());
     }

@@ -3,27 +3,12 @@
 //! Ranks that took different ways would wait for each other for ever, or take what is meant for another place. With 1, each says where it is before they
 //! exchange anything. With 2, a shared loop is computed once more, whole, on every rank, and what ranks have sent each other is compared with that.
 
-use std::ffi::CStr;
-
 use super::World;
 use super::exchange::Exchange;
 use crate::fault::Fault;
 
 /// Bytes of what a rank says: the number of a meeting, sizes, and the begin of a text.
 const WORDS: usize = 256;
-
-/// The text of a position that compiled code passes.
-///
-/// # Safety
-/// The position is null or NUL-terminated.
-pub(super) unsafe fn place(site: *const std::ffi::c_char) -> String {
-    if site.is_null() {
-        return "an unknown place".to_string();
-    }
-    // SAFETY: by contract.
-    let text = unsafe { CStr::from_ptr(site) }.to_string_lossy();
-    text.lines().next().unwrap_or_default().to_string()
-}
 
 impl World {
     /// Says that this rank is at `place` and has come with `numbers`; it is a fault on all ranks if some are elsewhere.
@@ -42,16 +27,6 @@ impl World {
             text(other)
         )))
     }
-
-    /// It is a fault on all ranks if some of them say no.
-    pub(super) fn all_agree(&self, yes: bool, otherwise: &str) -> Result<(), Fault> {
-        let mut all = vec![0; self.count];
-        self.mpi.all_gather(&[u8::from(yes)], &mut all).map_err(Fault::new)?;
-        match all.iter().position(|yes| *yes == 0) {
-            Some(rank) => Err(Fault::new(format!("{otherwise} (rank {rank})"))),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Does what ranks have sent each other differ from what a rank has computed alone? Bytes that a loop did not change are whatever they were.
@@ -60,6 +35,22 @@ pub(super) fn differs(before: &[u8], alone: &[u8], together: &[u8]) -> bool {
 }
 
 impl Exchange<'_> {
+    /// How much is to be checked.
+    pub fn checks(&self) -> u8 {
+        self.world().settings.check
+    }
+
+    /// It is a fault on all ranks if some of them say no.
+    pub fn all_agree(&self, yes: bool, otherwise: &str) -> Result<(), Fault> {
+        let world = self.world();
+        let mut all = vec![0; world.count];
+        world.mpi.all_gather(&[u8::from(yes)], &mut all).map_err(Fault::new)?;
+        match all.iter().position(|yes| *yes == 0) {
+            Some(rank) => Err(Fault::new(format!("{otherwise} (rank {rank})"))),
+            None => Ok(()),
+        }
+    }
+
     /// A copy of all outputs.
     ///
     /// # Safety

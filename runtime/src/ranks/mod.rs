@@ -11,6 +11,7 @@ mod mpi;
 mod plan;
 mod settings;
 pub(crate) mod shared;
+pub(crate) mod stats;
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -18,6 +19,7 @@ use std::sync::OnceLock;
 use crate::fault::Fault;
 use mpi::{MOST_BYTES, Mpi};
 use settings::{Settings, Share};
+pub(crate) use stats::summary;
 
 /// The ranks of a program that has several.
 pub(crate) struct World {
@@ -49,6 +51,11 @@ pub(crate) fn here() -> Option<&'static World> {
     WORLD.get().filter(|_| STARTED_HERE.get())
 }
 
+/// Whether parallel loops concern this: there are ranks, or what they would share is written down.
+pub(crate) fn are_there() -> bool {
+    here().is_some() || stats::is_tracing()
+}
+
 /// Whether this process is the one that reads and writes: that of rank 0, or the only one.
 pub fn is_root() -> bool {
     world().is_none_or(|world| world.rank == 0)
@@ -61,7 +68,7 @@ pub fn is_root() -> bool {
 pub fn start() -> Result<(), Fault> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
     let Some(count) = number("OMPI_COMM_WORLD_SIZE").or_else(|| number("PMI_SIZE")).filter(|count| *count > 1) else {
-        return Ok(());
+        return stats::start(None);
     };
     let named = std::env::var("RAVEL_MPI").ok();
     let mpi = Mpi::start(named.as_deref()).map_err(Fault::new)?;
@@ -73,7 +80,7 @@ pub fn start() -> Result<(), Fault> {
     let world = World { rank: mpi.rank(), count, settings, mpi };
     STARTED_HERE.set(true);
     let _ = WORLD.set(world);
-    Ok(())
+    stats::start(here())
 }
 
 fn out_of_memory(bytes: usize) -> Fault {
@@ -81,10 +88,15 @@ fn out_of_memory(bytes: usize) -> Fault {
 }
 
 /// Leaves the other ranks at the end of the program.
-pub fn finish() {
+///
+/// # Errors
+/// The trace of their exchanges cannot be written.
+pub fn finish() -> Result<(), Fault> {
+    let noted = stats::finish(here());
     if let Some(world) = here() {
         world.mpi.finalize();
     }
+    noted
 }
 
 impl World {
@@ -100,7 +112,15 @@ impl World {
 
     /// Makes these bytes, as many on every rank, those of rank 0.
     pub fn broadcast(&self, bytes: &mut [u8]) -> Result<(), Fault> {
-        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, 0)).map_err(Fault::new)
+        let (length, mut watch) = (bytes.len(), stats::Watch::start());
+        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, 0)).map_err(Fault::new)?;
+        stats::note_broadcast(length, watch.lap(), self.rank == 0);
+        Ok(())
+    }
+
+    /// Fills `all` with the `own` bytes of each rank, which are as many everywhere and at most [`MOST_BYTES`], in the order of ranks.
+    pub fn all_gather(&self, own: &[u8], all: &mut [u8]) -> Result<(), Fault> {
+        self.mpi.all_gather(own, all).map_err(Fault::new)
     }
 
     /// Ends all ranks with this status.

@@ -10,9 +10,10 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Gathered};
 use super::plan::{Loop, Part};
-use super::{Share, World, check};
+use super::stats::{Exchange as Note, Kind, Place, Watch, Why};
+use super::{Share, World, check, here, stats};
 use crate::abi::{Output, ParallelFn, Shared};
 use crate::fault::{self, Report};
 use crate::pool;
@@ -40,16 +41,16 @@ thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
-/// What ranks share of a parallel loop, if they do.
+/// Runs a parallel loop: ranks share it, or each of them computes the whole.
 ///
 /// # Safety
-/// As for [`pool::ravel_parallel`].
+/// As for [`pool::ravel_parallel`]; `whole` computes the loop.
 pub(crate) unsafe fn run(
-    world: &World,
     (work, ctx): (ParallelFn, *mut u8),
     (n, chunk, late): (i64, i64, i64),
     shared: *const Shared,
-) -> bool {
+    whole: impl FnOnce(),
+) {
     // SAFETY: compiled code passes a declaration with its outputs behind it.
     let (declared, outputs) = unsafe {
         let declared = *shared;
@@ -57,47 +58,50 @@ pub(crate) unsafe fn run(
         (declared, std::slice::from_raw_parts(shared.add(1).cast::<Output>(), count))
     };
     let given = Loop { n, chunk, late: late.max(0), in_turn: declared.uneven != 0 };
-    if given.chunks() < 2 || world.settings.share == Share::Never {
-        return false;
-    }
-    let exchange = Exchange::new(world, given, outputs);
-    if world.settings.share == Share::Auto {
-        let cycles = declared.work as f64 * n as f64;
-        if !world.settings.costs.pays(cycles, exchange.bytes() as f64, world.count) {
-            return false;
+    let bytes = outputs.iter().map(|output| given.bytes(&given.part(0, 1), output)).sum();
+    let mut note = Note {
+        kind: if declared.partials != 0 { Kind::Partials } else { Kind::Gather },
+        // SAFETY: compiled code passes a position that stays.
+        place: unsafe { Place::at(declared.site) },
+        cycles: declared.work as f64 * n as f64,
+        chunks: given.chunks(),
+        bytes,
+        seconds_computing: 0.0,
+        seconds_waiting: 0.0,
+        seconds_moving: 0.0,
+    };
+    let mut watch = Watch::start();
+    match here().ok_or(Why::OneRank).and_then(|world| world.pays(&note).map(|()| world)) {
+        Ok(world) => {
+            let exchange = Exchange::new(world, given, outputs);
+            if world.settings.check > 0 {
+                let sizes = [n, chunk, late, declared.work, bytes];
+                world.check_place(&note.place.text(), &sizes).unwrap_or_else(|fault| fault::raise(fault));
+            }
+            let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
+            let sharing = Sharing { part: exchange.own(), exchange, work, ctx, given, least, found };
+            // SAFETY: by contract.
+            unsafe { sharing.run(&mut watch, &mut note) };
+        }
+        Err(why) => {
+            whole();
+            note.kind = Kind::Whole(why);
+            note.seconds_computing = watch.lap();
         }
     }
-    if world.settings.check > 0 {
-        // SAFETY: compiled code passes a position.
-        let place = unsafe { check::place(declared.site) };
-        let sizes = [n, chunk, late, declared.work, exchange.bytes()];
-        world.check_place(&place, &sizes).unwrap_or_else(|fault| fault::raise(fault));
-    }
-    let (part, whole) = (exchange.own(), given.part(0, 1));
-    let mut sharing =
-        Sharing { exchange, work, ctx, given, part, least: AtomicI64::new(Exchange::GO_ON), found: Mutex::new(None) };
-    // SAFETY: nothing uses the outputs but the loop.
-    let before = (world.settings.check > 1).then(|| unsafe { sharing.exchange.copied() });
-    // SAFETY: by contract.
-    unsafe { sharing.compute() };
-    // SAFETY: the part is computed, and no thread works on the loop any more.
-    unsafe { sharing.meet() };
-    if let Some(before) = before {
-        sharing.part = whole;
-        // SAFETY: as above. Outputs have their old bytes, so that the loop can run again.
-        let differs = unsafe {
-            let together = sharing.exchange.copied();
-            sharing.exchange.restore(&before);
-            sharing.compute();
-            check::differs(&before, &sharing.exchange.copied(), &together)
+    stats::note(&note);
+}
+
+impl World {
+    /// Do ranks share a loop? Or why do they not?
+    fn pays(&self, of: &Note) -> Result<(), Why> {
+        let pays = match self.settings.share {
+            Share::Auto => self.settings.costs.pays(of.cycles, of.bytes as f64, self.count),
+            Share::Always => true,
+            Share::Never => false,
         };
-        let what = format!("ranks have computed something else than each of them would at {}", unsafe {
-            // SAFETY: compiled code passes a position.
-            check::place(declared.site)
-        });
-        world.all_agree(!differs, &what).unwrap_or_else(|fault| fault::raise(fault));
+        if pays && of.chunks > 1 { Ok(()) } else { Err(Why::Costs) }
     }
-    true
 }
 
 /// Computes one chunk of a part.
@@ -138,7 +142,7 @@ pub(crate) fn end_in_chunk(report: Report) -> ! {
     }
     pool::leave_chunk();
     // SAFETY: this is the thread that began the loop, and no other works on it any more.
-    unsafe { sharing.meet() };
+    unsafe { sharing.meet(&mut Watch::start()) };
     wait_for_the_end()
 }
 
@@ -149,6 +153,32 @@ fn wait_for_the_end() -> ! {
 }
 
 impl Sharing<'_> {
+    /// Computes this rank's part, and has those of the others.
+    ///
+    /// # Safety
+    /// The outputs are live memory that nothing but the loop uses, and the loop's function may run on any thread.
+    unsafe fn run(mut self, watch: &mut Watch, note: &mut Note) {
+        // SAFETY: by contract.
+        let before = (self.exchange.checks() > 1).then(|| unsafe { self.exchange.copied() });
+        // SAFETY: by contract.
+        unsafe { self.compute() };
+        note.seconds_computing = watch.lap();
+        // SAFETY: the part is computed, and no thread works on the loop any more.
+        let gathered = unsafe { self.meet(watch) };
+        (note.seconds_waiting, note.seconds_moving) = (gathered.waiting, gathered.moving);
+        let Some(before) = before else { return };
+        self.part = self.given.part(0, 1);
+        // SAFETY: as above. Outputs have their old bytes, so that the loop can run again.
+        let differs = unsafe {
+            let together = self.exchange.copied();
+            self.exchange.restore(&before);
+            self.compute();
+            check::differs(&before, &self.exchange.copied(), &together)
+        };
+        let what = format!("ranks have computed something else than each of them would at {}", note.place.text());
+        self.exchange.all_agree(!differs, &what).unwrap_or_else(|fault| fault::raise(fault));
+    }
+
     /// Computes the chunks of the part with all threads.
     ///
     /// # Safety
@@ -163,18 +193,15 @@ impl Sharing<'_> {
     ///
     /// # Safety
     /// As for [`Exchange::gather`].
-    unsafe fn meet(&self) {
+    unsafe fn meet(&self, watch: &mut Watch) -> Gathered {
         let own = self.least.load(Ordering::Relaxed);
         // SAFETY: by contract.
-        let least = match unsafe { self.exchange.gather(own) } {
-            Ok(words) => words.into_iter().min().unwrap_or(Exchange::GO_ON),
-            Err(fault) => fault::raise(fault),
-        };
-        if least == Exchange::GO_ON {
-            return;
+        let gathered = unsafe { self.exchange.gather(own, watch) }.unwrap_or_else(|fault| fault::raise(fault));
+        if gathered.least == Exchange::GO_ON {
+            return gathered;
         }
-        let report = if own == least { self.found.lock().ok().and_then(|mut found| found.take()) } else { None };
-        match report {
+        let found = self.found.lock().ok().and_then(|mut found| found.take());
+        match found.filter(|_| own == gathered.least) {
             Some(report) => fault::end_process(report),
             None => wait_for_the_end(),
         }

@@ -1,0 +1,353 @@
+//! What ranks computed, moved and waited for: counted while statistics are on, gathered by rank 0 at the end.
+//!
+//! Who exchanges something times it with a [`Watch`] and says so with [`note`]; without statistics both cost a look at a flag. Loops that could be
+//! shared and are not are noted as well, also in a program of one rank: from such a trace the simulator knows what there would be to share.
+//!
+//! Only the thread that runs the program notes anything. All ranks note the same exchanges in the same order, for they all meet at them.
+
+mod report;
+mod trace;
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::World;
+use crate::fault::Fault;
+use report::Record;
+
+/// What was exchanged, or why nothing was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    /// Rows of arrays, so that every rank has all.
+    Gather,
+    /// Partial results of folds.
+    Partials,
+    /// Results of natives that rank 0 ran.
+    Broadcast,
+    /// Rows of neighbours.
+    Interval,
+    /// Every rank's rows for every other.
+    Exchange,
+    /// Nothing: every rank computed the whole loop.
+    Whole(Why),
+}
+
+/// Why a loop that ranks could share was not shared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Why {
+    /// Gathering costs more than the work.
+    Costs,
+    /// There is one rank.
+    OneRank,
+}
+
+/// A parallel loop with what ranks exchanged behind it, as one of them saw it. Of a loop with several exchanges the first has the loop's cycles,
+/// chunks and seconds of computing, the others have none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    pub kind: Kind,
+    pub place: Place,
+    /// Estimated cycles of the whole loop, of all ranks together.
+    pub cycles: f64,
+    /// Chunks of the whole loop.
+    pub chunks: i64,
+    /// Bytes that a rank has afterwards, its own included: those of the whole result. Of a loop that is not shared, those that would be gathered.
+    pub bytes: i64,
+    /// Seconds that this rank took for its chunks.
+    pub seconds_computing: f64,
+    /// Seconds until the others had come.
+    pub seconds_waiting: f64,
+    /// Seconds in which bytes moved.
+    pub seconds_moving: f64,
+}
+
+/// The position of a loop in its source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(*const c_char);
+
+impl Place {
+    /// What is exchanged outside of loops has none.
+    pub(crate) const NONE: Place = Place(std::ptr::null());
+
+    /// # Safety
+    /// The text is NUL-terminated and stays until the program ends, or this is null.
+    pub(crate) unsafe fn at(text: *const c_char) -> Place {
+        Place(text)
+    }
+
+    pub(super) fn text(self) -> String {
+        // SAFETY: not null, so a NUL-terminated text, by contract of `at`.
+        if self.0.is_null() { String::new() } else { unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned() }
+    }
+}
+
+/// Takes the times of what is noted. Reads no clock without statistics.
+pub(crate) struct Watch(Option<Instant>);
+
+impl Watch {
+    pub(crate) fn start() -> Watch {
+        Watch(is_on().then(Instant::now))
+    }
+
+    /// Seconds since the start or the last lap; 0 without statistics.
+    pub(crate) fn lap(&mut self) -> f64 {
+        self.0.as_mut().map_or(0.0, |since| {
+            let now = Instant::now();
+            (now - std::mem::replace(since, now)).as_secs_f64()
+        })
+    }
+}
+
+/// Whether exchanges are noted.
+pub(crate) fn is_on() -> bool {
+    crate::stats::enabled()
+}
+
+/// Whether a trace is written. Then loops that could be shared are noted in a program of one rank, too.
+pub(crate) fn is_tracing() -> bool {
+    TRACING.load(Ordering::Relaxed)
+}
+
+/// Counts an exchange, or a loop without one. Call it when it is over.
+pub(crate) fn note(exchange: &Exchange) {
+    if is_on()
+        && let Some(notes) = &mut *notes()
+    {
+        notes.add(exchange);
+    }
+}
+
+/// Counts a broadcast. Other ranks than 0 wait for what it does before: that cannot be told from moving.
+pub(crate) fn note_broadcast(bytes: usize, seconds: f64, is_root: bool) {
+    let (waiting, moving) = if is_root { (0.0, seconds) } else { (seconds, 0.0) };
+    note(&Exchange {
+        kind: Kind::Broadcast,
+        place: Place::NONE,
+        cycles: 0.0,
+        chunks: 0,
+        bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+        seconds_computing: 0.0,
+        seconds_waiting: waiting,
+        seconds_moving: moving,
+    });
+}
+
+/// What this machine's network takes, as measured at the start: seconds until all ranks have heard of each other, bytes in a second.
+pub(crate) fn note_network(latency: f64, bandwidth: f64) {
+    if let Some(notes) = &mut *notes() {
+        notes.network = Some((latency, bandwidth));
+    }
+}
+
+/// Begins to count, if rank 0 has been asked to.
+///
+/// # Errors
+/// A trace is wanted where no file can stand.
+pub(super) fn start(world: Option<&World>) -> Result<(), Fault> {
+    let is_wanted = std::env::var_os("RAVEL_STATS").is_some_and(|value| value == "ranks");
+    let mut wishes = [u8::from(is_on()), u8::from(is_wanted)];
+    match world {
+        // Launchers need not hand on variables: all ranks do what rank 0 was told.
+        Some(world) => world.broadcast(&mut wishes)?,
+        None if !is_wanted => return Ok(()),
+        None => {}
+    }
+    let [counts, traces] = wishes.map(|wish| wish != 0);
+    if !counts && !traces {
+        return Ok(());
+    }
+    if traces && super::is_root() {
+        trace::check()?;
+    }
+    crate::stats::enable();
+    TRACING.store(traces, Ordering::Relaxed);
+    *notes() = Some(Notes::new());
+    Ok(())
+}
+
+/// Gathers what all ranks have noted, and writes the trace.
+///
+/// # Errors
+/// The trace cannot be written, or the ranks do not answer.
+pub(super) fn finish(world: Option<&World>) -> Result<(), Fault> {
+    let Some(mut notes) = notes().take() else { return Ok(()) };
+    let seconds = notes.began.elapsed().as_secs_f64();
+    let rest = notes.last.elapsed().as_secs_f64();
+    if let Some(world) = world {
+        let own = Record::own(seconds, notes.totals);
+        let records = gather(world, &own.to_bytes())?;
+        let records: Vec<Record> = records.chunks(Record::BYTES).map(Record::from_bytes).collect();
+        if world.rank() == 0 {
+            *report() = Some(report::text(&records, &notes.sites, &world.mpi.version));
+        }
+    }
+    if !is_tracing() {
+        return Ok(());
+    }
+    let slowest = trace::gather(world, &mut notes.events)?;
+    if super::is_root() { trace::write(&notes, &slowest, world, seconds, rest) } else { Ok(()) }
+}
+
+/// As many bytes of each rank, in their order.
+fn gather(world: &World, own: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut all = vec![0; own.len() * world.count()];
+    world.all_gather(own, &mut all)?;
+    Ok(all)
+}
+
+/// What statistics say of ranks, if there were any: lines for stderr.
+pub(crate) fn summary() -> Option<String> {
+    report().take()
+}
+
+static REPORT: Mutex<Option<String>> = Mutex::new(None);
+
+fn report() -> MutexGuard<'static, Option<String>> {
+    REPORT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+static TRACING: AtomicBool = AtomicBool::new(false);
+static NOTES: Mutex<Option<Notes>> = Mutex::new(None);
+
+fn notes() -> MutexGuard<'static, Option<Notes>> {
+    NOTES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Exchanges of which a trace tells; later ones are counted only.
+const MOST_EVENTS: usize = 1 << 20;
+
+/// What this rank has noted.
+struct Notes {
+    /// When the program began, and when the last exchange was over.
+    began: Instant,
+    last: Instant,
+    network: Option<(f64, f64)>,
+    sites: Vec<Site>,
+    /// The number of the site whose text lies at an address.
+    numbers: HashMap<usize, usize>,
+    totals: [Totals; Kind::COUNT],
+    events: Vec<Event>,
+    /// Exchanges that are not among the events.
+    left_out: u64,
+}
+
+/// A loop, with how often it was shared and how often not.
+struct Site {
+    text: String,
+    totals: [Totals; Kind::COUNT],
+}
+
+/// All exchanges of a kind.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Totals {
+    times: f64,
+    /// Those that are the only or the first one of a loop.
+    loops: f64,
+    bytes: f64,
+    computing: f64,
+    waiting: f64,
+    moving: f64,
+}
+
+/// An exchange in a trace.
+struct Event {
+    kind: Kind,
+    site: usize,
+    cycles: f64,
+    chunks: i64,
+    bytes: i64,
+    /// Seconds since the end of the exchange before that are not the loop's: what every rank does.
+    replicated: f64,
+    computing: f64,
+    waiting: f64,
+    moving: f64,
+}
+
+impl Kind {
+    const ALL: [Kind; 7] = [
+        Kind::Gather,
+        Kind::Partials,
+        Kind::Broadcast,
+        Kind::Interval,
+        Kind::Exchange,
+        Kind::Whole(Why::Costs),
+        Kind::Whole(Why::OneRank),
+    ];
+    const COUNT: usize = Kind::ALL.len();
+
+    fn number(self) -> usize {
+        Kind::ALL.iter().position(|kind| *kind == self).unwrap_or(0)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Gather => "gather",
+            Kind::Partials => "partials",
+            Kind::Broadcast => "broadcast",
+            Kind::Interval => "interval",
+            Kind::Exchange => "exchange",
+            Kind::Whole(_) => "whole",
+        }
+    }
+}
+
+impl Totals {
+    fn add(&mut self, exchange: &Exchange) {
+        self.times += 1.0;
+        self.loops += f64::from(u8::from(exchange.chunks > 0));
+        self.bytes += exchange.bytes as f64;
+        self.computing += exchange.seconds_computing;
+        self.waiting += exchange.seconds_waiting;
+        self.moving += exchange.seconds_moving;
+    }
+}
+
+impl Notes {
+    fn new() -> Notes {
+        let now = Instant::now();
+        Notes {
+            began: now,
+            last: now,
+            network: None,
+            sites: Vec::new(),
+            numbers: HashMap::new(),
+            totals: Default::default(),
+            events: Vec::new(),
+            left_out: 0,
+        }
+    }
+
+    fn site(&mut self, place: Place) -> usize {
+        let sites = &mut self.sites;
+        *self.numbers.entry(place.0.addr()).or_insert_with(|| {
+            let text = place.text();
+            // Compiled code may have the same text in several places.
+            sites.iter().position(|site| site.text == text).unwrap_or_else(|| {
+                sites.push(Site { text, totals: Default::default() });
+                sites.len() - 1
+            })
+        })
+    }
+
+    fn add(&mut self, exchange: &Exchange) {
+        let Exchange { kind, cycles, chunks, bytes, .. } = *exchange;
+        let Exchange { seconds_computing: computing, seconds_waiting: waiting, seconds_moving: moving, .. } = *exchange;
+        let site = self.site(exchange.place);
+        self.totals[kind.number()].add(exchange);
+        self.sites[site].totals[kind.number()].add(exchange);
+        if !is_tracing() {
+            return;
+        }
+        let now = Instant::now();
+        let between = (now - std::mem::replace(&mut self.last, now)).as_secs_f64();
+        if self.events.len() == MOST_EVENTS {
+            self.left_out += 1;
+            return;
+        }
+        let replicated = (between - computing - waiting - moving).max(0.0);
+        self.events.push(Event { kind, site, cycles, chunks, bytes, replicated, computing, waiting, moving });
+    }
+}
