@@ -4,6 +4,7 @@
 //! 3, and `RAVEL_TEST_RANKS=all-mpich` does so by MPICH, which starts in two thirds of the time.
 
 mod bits;
+mod endings;
 mod golden;
 
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = Vec::new();
     if launchers.contains(&Launcher::OpenMpi) {
         trials.extend(bits::trials());
+        trials.extend(endings::trials(&launchers));
         trials.extend(golden::trials(&launchers));
     } else if !arguments.list {
         eprintln!("mpirun is not installed: the tests of ranks are left out (Debian: apt-get install openmpi-bin)");
