@@ -103,6 +103,23 @@ class Ravel:
             times += seconds
         return times, check
 
+    def waiting(self, case, ranks, launch):
+        """The share of its time that a rank waits for others, by the trace of a run of its own."""
+        trace = OUT / "ranks-trace"
+        trace.unlink(missing_ok=True)
+        launch(ranks, self.program(case), {"RAVEL_STATS": "ranks", "RAVEL_RANKS_TRACE": str(trace)})
+        try:
+            lines = re.findall(r"^([a-z]+)((?: -?\d+){9})$", trace.read_text(), re.M)
+        except OSError as error:
+            raise Unavailable(f"no trace: {error}") from None
+        spent = waited = 0.0
+        for kind, numbers in lines:
+            # Nanoseconds: before a loop, of all ranks in it, of the slowest; then for each until all are there, and until all is moved.
+            _, _, _, _, before, computing, _, waiting, moving = map(int, numbers.split())
+            spent += before + (computing if kind == "whole" else computing / ranks) + waiting + moving
+            waited += waiting
+        return waited / spent if spent else 0.0
+
 
 class Compiled:
     """A C program."""

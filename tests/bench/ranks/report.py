@@ -24,7 +24,7 @@ def judge_all(case, entries):
 def table(figures):
     names = [n for n in (RANKS, THREADS, SINGLE, BEFORE, C, NUMPY, TORCH, JAX) if any(n in entries for _, _, entries in figures)]
     peers = [n for n in names if n not in OWN]
-    head = ["", "ranks", *names, *(f"{n} / ranks" for n in [THREADS, *peers]), "speed-up"]
+    head = ["", "ranks", *names, *(f"{n} / ranks" for n in [THREADS, *peers]), "speed-up", "waits"]
     yield "| " + " | ".join(head) + " |"
     yield "|" + " --- |" * len(head)
     for case, ranks, entries in figures:
@@ -32,6 +32,7 @@ def table(figures):
         columns = [case.title, str(ranks), *(cell(entries.get(n)) for n in names)]
         columns += [ratio(median(entries.get(n, {})), mine) for n in [THREADS, *peers]]
         columns.append(ratio(median(entries.get(SINGLE, {})), mine))
+        columns.append(f"{entries[RANKS]['waiting']:.0%}" if "waiting" in entries.get(RANKS, {}) else "")
         yield "| " + " | ".join(columns) + " |"
 
 
@@ -51,6 +52,9 @@ def goals(figures):
                 yield f"| {case.title} | {goal.words} | {goal.found(own, other)} | {verdict(goal.met(own, other))} |"
             else:
                 yield f"| {case.title} | {goal.words} | not measured | |"
+        waiting = entries.get(RANKS, {}).get("waiting")
+        if case.max_waiting is not None and waiting is not None:
+            yield f"| {case.title} | waits less than {case.max_waiting:.0%} | {waiting:.1%} | {verdict(waiting < case.max_waiting)} |"
         before, now = median(entries.get(BEFORE, {})), median(entries.get(SINGLE, {}))
         if before and now:
             met = abs(now / before - 1) <= AS_BEFORE
