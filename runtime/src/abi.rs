@@ -176,6 +176,42 @@ pub struct VarArg {
 /// Work function of [`crate::pool::ravel_parallel`]: processes indices `lo..hi`; `slot` numbers the executing thread.
 pub type ParallelFn = unsafe extern "C" fn(ctx: *mut u8, lo: i64, hi: i64, slot: i64);
 
+/// What a parallel loop leaves behind, if several processes may share its chunks. Behind it lie `count` times [`Output`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// Where the loop is: a NUL-terminated text, or null.
+    pub site: *const std::ffi::c_char,
+    /// Estimated cycles of an index.
+    pub work: i64,
+    /// How many outputs there are.
+    pub count: i64,
+    /// 1 if some indices may take much longer than others, or 0.
+    pub uneven: i64,
+}
+
+/// Memory that the chunks of a loop write, in units: the meaning is that of `ravel_nest::ir::Output`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Address of the first piece of the first unit.
+    pub base: *mut u8,
+    /// Indices of a unit.
+    pub per: i64,
+    /// The first unit.
+    pub first: i64,
+    /// The one behind the last.
+    pub end: i64,
+    /// Bytes between units.
+    pub stride: i64,
+    /// Bytes of a piece.
+    pub bytes: i64,
+    /// Pieces of a unit.
+    pub pieces: i64,
+    /// Bytes between pieces.
+    pub pitch: i64,
+}
+
 /// Entry of a compiled program: runs global initialisers and `main`, returns its result.
 pub type EntryFn = unsafe extern "C" fn() -> i32;
 
@@ -211,7 +247,7 @@ pub mod symbols {
     pub const SPARE_KEEP: &str = "ravel_spare_keep";
     /// `void ravel_spare_drop(ptr slots, i64 n)`.
     pub const SPARE_DROP: &str = "ravel_spare_drop";
-    /// `void ravel_parallel(fn, ptr ctx, i64 n, i64 chunk, i64 late)`.
+    /// `void ravel_parallel(fn, ptr ctx, i64 n, i64 chunk, i64 late, ptr shared)`.
     pub const PARALLEL: &str = "ravel_parallel";
     /// `i64 ravel_threads()`.
     pub const THREADS: &str = "ravel_threads";

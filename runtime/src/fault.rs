@@ -11,6 +11,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::ranks::shared;
 use crate::{device, pool, profile, stop, stream};
 
 pub mod labels;
@@ -276,6 +277,9 @@ pub fn raise(fault: Fault) -> ! {
 pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
     let report = Report::new(position, fault);
     stop::check();
+    if shared::is_in_chunk() {
+        shared::end_in_chunk(report);
+    }
     let id = stop::session();
     let ends_session = !matches!(report.fault.ending, Ending::Exit { .. }) || CONTAINED.load(Ordering::Relaxed);
     if id != 0 && ends_session {
@@ -290,7 +294,7 @@ pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
 }
 
 /// Prints a report and ends the process with its status; of several threads only the first gets through.
-fn end_process(report: Report) -> ! {
+pub(crate) fn end_process(report: Report) -> ! {
     if ENDING.swap(true, Ordering::SeqCst) {
         sleep_forever();
     }
@@ -516,12 +520,12 @@ mod tests {
         // A fault on a worker thread, while the session's own thread waits for it.
         let report = run_session(|| {
             // SAFETY: the work function ignores its context.
-            unsafe { pool::ravel_parallel(faulting, std::ptr::null_mut(), 100, 1, 0) }
+            unsafe { pool::ravel_parallel(faulting, std::ptr::null_mut(), 100, 1, 0, std::ptr::null()) }
         });
         assert_eq!(report.expect_err("a chunk faulted").fault, Fault::new("chunk"));
         let done = run_session(|| {
             // SAFETY: the work function ignores its context.
-            unsafe { pool::ravel_parallel(harmless, std::ptr::null_mut(), 100, 1, 0) }
+            unsafe { pool::ravel_parallel(harmless, std::ptr::null_mut(), 100, 1, 0, std::ptr::null()) }
         });
         assert_eq!(done, Ok(()));
     }

@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::abi::ParallelFn;
-use crate::{profile, stack, stop};
+use crate::abi::{ParallelFn, Shared};
+use crate::{profile, ranks, stack, stop};
 pub use share::ravel_has_idle_threads;
 use share::{Inside, Offer, within};
 
@@ -425,8 +425,13 @@ impl Pool {
         self.board.state.store(epoch | OPEN, Ordering::SeqCst);
         self.wake();
         self.time_of(0).working(|| within(Inside::Chunk(self), || self.work(&job, shares, 0)));
+        self.end();
+    }
+
+    /// Closes the job and waits until all have left it; the caller holds `busy`, and no chunk is left.
+    fn end(&self) {
         self.is_idle();
-        self.board.state.store(epoch, Ordering::SeqCst);
+        self.board.state.fetch_and(!OPEN, Ordering::SeqCst);
         let mut spins = 0;
         for Apart(slot) in &self.slots {
             while slot.present.0.is_up.load(Ordering::SeqCst) {
@@ -456,15 +461,69 @@ impl Job {
     }
 }
 
+/// Runs the part of a loop that a rank has, so many chunks of which the last ones are late: `work(ctx, k, k + 1, slot)` for each. Ranks share no loop inside.
+///
+/// # Safety
+/// As for [`ravel_parallel`].
+pub(crate) unsafe fn run_part(work: ParallelFn, ctx: *mut u8, count: i64, late: i64) {
+    let job = Job { work, ctx, n: count, chunk: 1, session: stop::session() };
+    if !run_on_threads(job, count, late) {
+        within(Inside::InnerChunk, || (0..count).for_each(|k| job.run_chunk(k, 0)));
+    }
+}
+
+/// Runs the chunks of a job on all threads, unless there is only one or they are busy.
+fn run_on_threads(job: Job, chunks: i64, late: i64) -> bool {
+    if chunks < 2 || threads() < 2 {
+        return false;
+    }
+    let pool = current();
+    let Ok(chunks) = u32::try_from(chunks) else { return false };
+    if pool.busy.swap(true, Ordering::Acquire) {
+        return false;
+    }
+    let late = u32::try_from(late).unwrap_or(0).min(chunks);
+    profile::parallel(pool.slots.len(), |slot| pool.time_of(slot), || pool.run(job, chunks - late, late));
+    pool.busy.store(false, Ordering::Release);
+    true
+}
+
+/// Goes on with the chunks of a job from inside one that cannot return. The thread that began the job comes back when all have left it, others do not.
+pub(crate) fn leave_chunk() {
+    let slot = usize::try_from(SLOT.get()).unwrap_or(0);
+    let pool = CURRENT.load(Ordering::Acquire);
+    // SAFETY: pools are leaked on creation.
+    let Some(pool) = (unsafe { pool.as_ref() }).filter(|pool| pool.busy.load(Ordering::Relaxed)) else { return };
+    // SAFETY: this thread is present, or began the job.
+    if let Some((job, shares)) = unsafe { *pool.board.job.get() } {
+        within(Inside::Chunk(pool), || pool.work(&job, shares, slot));
+    }
+    if slot == 0 {
+        return pool.end();
+    }
+    pool.is_idle();
+    pool.slots[slot].0.present.0.is_up.store(false, Ordering::Release);
+    loop {
+        std::thread::park();
+    }
+}
+
 /// Runs `work(ctx, lo, hi, slot)` for the chunks `[0,chunk) [chunk,2*chunk) ...` of `0..n`, on all threads, and returns when all
 /// are done. The last chunk may be shorter. The last `late` chunks are begun when all others have been. `slot` is in `0..ravel_threads()`; no two chunks run with the same slot of one call
 /// at a time. A call from inside a chunk runs its chunks in order on the calling thread, unless other threads are idle and help; one from deeper
-/// inside always does.
+/// inside always does. Where `shared` says what chunks leave behind, ranks may share them.
 ///
 /// # Safety
-/// `work` may be called from any thread with `ctx`, concurrently for different chunks.
+/// `work` may be called from any thread with `ctx`, concurrently for different chunks. `shared` is null, or a declaration that holds.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, chunk: i64, late: i64) {
+pub unsafe extern "C" fn ravel_parallel(
+    work: ParallelFn,
+    ctx: *mut u8,
+    n: i64,
+    chunk: i64,
+    late: i64,
+    shared: *const Shared,
+) {
     if n <= 0 {
         return;
     }
@@ -473,14 +532,15 @@ pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, 
     let job = Job { work, ctx, n, chunk, session: stop::session() };
     let slot = usize::try_from(SLOT.get()).unwrap_or(0);
     match share::inside() {
-        Inside::Nothing if chunks > 1 && threads() > 1 => {
-            let pool = current();
-            if let Ok(chunks) = u32::try_from(chunks)
-                && !pool.busy.swap(true, Ordering::Acquire)
+        Inside::Nothing => {
+            if !shared.is_null()
+                && let Some(world) = ranks::here()
+                // SAFETY: by contract.
+                && unsafe { ranks::shared::run(world, (work, ctx), (n, chunk, late), shared) }
             {
-                let late = u32::try_from(late).unwrap_or(0).min(chunks);
-                profile::parallel(pool.slots.len(), |slot| pool.time_of(slot), || pool.run(job, chunks - late, late));
-                pool.busy.store(false, Ordering::Release);
+                return;
+            }
+            if run_on_threads(job, chunks, late) {
                 return;
             }
         }
@@ -524,7 +584,7 @@ mod tests {
         for _ in lo..hi {
             let inner = Sums { partial: (0..4).map(|_| AtomicI64::new(0)).collect(), chunk: 25 };
             // SAFETY: `sum` is safe to call concurrently.
-            unsafe { ravel_parallel(sum, std::ptr::from_ref(&inner).cast_mut().cast(), 100, 25, 0) };
+            unsafe { ravel_parallel(sum, std::ptr::from_ref(&inner).cast_mut().cast(), 100, 25, 0, std::ptr::null()) };
             total.fetch_add(inner.partial.iter().map(|p| p.load(Ordering::Relaxed)).sum(), Ordering::Relaxed);
         }
     }
@@ -539,7 +599,16 @@ mod tests {
                 let count = usize::try_from((n - 1) / chunk + 1).expect("small");
                 let sums = Sums { partial: (0..count).map(|_| AtomicI64::new(0)).collect(), chunk };
                 // SAFETY: `sum` is safe to call concurrently and `sums` outlives the call.
-                unsafe { ravel_parallel(sum, std::ptr::from_ref(&sums).cast_mut().cast(), n, chunk, round % 150) };
+                unsafe {
+                    ravel_parallel(
+                        sum,
+                        std::ptr::from_ref(&sums).cast_mut().cast(),
+                        n,
+                        chunk,
+                        round % 150,
+                        std::ptr::null(),
+                    )
+                };
                 for (index, partial) in (0i64..).zip(&sums.partial) {
                     let expected: i64 = (index * chunk..n.min((index + 1) * chunk)).sum();
                     assert_eq!(partial.load(Ordering::Relaxed), expected);
@@ -550,7 +619,7 @@ mod tests {
             }
             let total = AtomicI64::new(0);
             // SAFETY: `nested` is safe to call concurrently and `total` outlives the call.
-            unsafe { ravel_parallel(nested, std::ptr::from_ref(&total).cast_mut().cast(), 64, 1, 0) };
+            unsafe { ravel_parallel(nested, std::ptr::from_ref(&total).cast_mut().cast(), 64, 1, 0, std::ptr::null()) };
             assert_eq!(total.load(Ordering::Relaxed), 64 * 4950);
         }
     }

@@ -472,7 +472,7 @@ c000-d000 r-xp 00000000 00:00 0
                     // SAFETY: the work never returns and reads nothing.
                     unsafe {
                         match parallel {
-                            true => pool::ravel_parallel(endless, std::ptr::null_mut(), 100, 1, 0),
+                            true => pool::ravel_parallel(endless, std::ptr::null_mut(), 100, 1, 0, std::ptr::null()),
                             false => endless(std::ptr::null_mut(), 0, 1, 0),
                         }
                     }
@@ -489,7 +489,9 @@ c000-d000 r-xp 00000000 00:00 0
             let report = fault::run_session(move || {
                 let mut work = Mixed { endless };
                 // SAFETY: the work reads this value, which lives as long as the thread.
-                unsafe { pool::ravel_parallel(mixed, std::ptr::from_mut(&mut work).cast(), 100, 1, 0) }
+                unsafe {
+                    pool::ravel_parallel(mixed, std::ptr::from_mut(&mut work).cast(), 100, 1, 0, std::ptr::null())
+                }
             });
             assert_eq!(report.expect_err("a chunk faults").fault, Fault::new("chunk"));
             assert!(falls_to(before), "{} threads", threads());

@@ -64,7 +64,7 @@ symbols! {
     device::ravel_device_faulted(),
     device::ravel_device_variant(key, count, usual),
     device::ravel_device_variant_done(),
-    pool::ravel_parallel(work, ctx, n, chunk, late),
+    pool::ravel_parallel(work, ctx, n, chunk, late, shared),
     pool::ravel_threads(),
     pool::ravel_has_idle_threads(),
     stats::ravel_stats(out),

@@ -4,7 +4,7 @@
 //! starts. Constants and addresses are not passed but made again.
 
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, types};
-use ravel_nest::ir::{Op, Region, Value};
+use ravel_nest::ir::{Op, Region, Shared, Value};
 
 use crate::plan::{Body, Runtime, region_key};
 use crate::translate::Translator;
@@ -15,13 +15,18 @@ const CAPTURE_ALIGN: u32 = 16;
 
 impl Translator<'_, '_> {
     /// Calls the runtime with the outlined body and what it captures.
-    pub fn parfor(&mut self, n: Value, chunk: Value, late: Option<Value>, body: &Region) -> Pieces {
+    pub fn parfor(
+        &mut self,
+        n: Value,
+        chunk: Value,
+        late: Option<Value>,
+        shared: Option<&Shared>,
+        body: &Region,
+    ) -> Pieces {
         let plan = self.plan;
         let body = &plan.bodies[plan.body_of[&region_key(body)]];
         let (offsets, size) = self.capture_offsets(&body.captured);
-        let data = ir::StackSlotData::new(ir::StackSlotKind::ExplicitSlot, size, CAPTURE_ALIGN.trailing_zeros() as u8);
-        let slot = self.b.create_sized_stack_slot(data);
-        let context = self.b.ins().stack_addr(types::I64, slot, 0);
+        let context = self.stack_memory(size);
         for (&value, &offset) in body.captured.iter().zip(&offsets) {
             let (ty, pieces) = (self.ty(value), self.pieces(value));
             self.store_at(ty, &pieces, context, offset, MemFlagsData::trusted());
@@ -32,8 +37,31 @@ impl Translator<'_, '_> {
             Some(late) => self.scalar(late),
             None => self.b.ins().iconst(types::I64, 0),
         };
-        self.call_runtime(Runtime::Parallel, &[entry, context, n, chunk, late]);
+        let shared = match shared {
+            Some(shared) => self.declaration(shared),
+            None => self.b.ins().iconst(types::I64, 0),
+        };
+        self.call_runtime(Runtime::Parallel, &[entry, context, n, chunk, late, shared]);
         Pieces::new()
+    }
+
+    /// Address of what the runtime is told of a loop that processes may share: `ravel_runtime::abi::Shared`, words in a row.
+    fn declaration(&mut self, shared: &Shared) -> ir::Value {
+        let mut words: Vec<ir::Value> = shared.values().map(|&value| self.scalar(value)).collect();
+        let constants = [shared.outputs.len() as i64, i64::from(shared.uneven)];
+        words.splice(2..2, constants.map(|constant| self.b.ins().iconst(types::I64, constant)));
+        let memory = self.stack_memory(8 * words.len() as u32);
+        for (offset, word) in (0..).step_by(8).zip(words) {
+            self.b.ins().store(MemFlagsData::trusted(), word, memory, offset);
+        }
+        memory
+    }
+
+    /// Address of so many bytes of the function's stack.
+    fn stack_memory(&mut self, size: u32) -> ir::Value {
+        let data = ir::StackSlotData::new(ir::StackSlotKind::ExplicitSlot, size, CAPTURE_ALIGN.trailing_zeros() as u8);
+        let slot = self.b.create_sized_stack_slot(data);
+        self.b.ins().stack_addr(types::I64, slot, 0)
     }
 
     /// Translates an outlined body with the signature `(ctx, lo, hi, slot)`.

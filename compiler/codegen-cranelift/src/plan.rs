@@ -41,7 +41,7 @@ impl Runtime {
     pub fn signature(self, cc: CallConv) -> ir::Signature {
         let n_params = match self {
             Runtime::Free => 1,
-            Runtime::Parallel => 5,
+            Runtime::Parallel => 6,
         };
         let mut sig = ir::Signature::new(cc);
         sig.params = vec![AbiParam::new(types::I64); n_params];

@@ -189,7 +189,7 @@ impl<'a, 'b> Translator<'a, 'b> {
             Op::If { cond, then_region, else_region } => self.if_else(*cond, then_region, else_region, &inst.results),
             Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body),
             Op::Loop { inits, body } => self.do_while(inits, body),
-            Op::ParFor { n, chunk, late, body } => self.parfor(*n, *chunk, *late, body),
+            Op::ParFor { n, chunk, late, shared, body } => self.parfor(*n, *chunk, *late, shared.as_deref(), body),
             Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => {
                 unreachable!("kernels are cut out of the module before a processor's backend sees it")
             }

@@ -284,7 +284,7 @@ impl<'c> Declared<'_, 'c> {
 
     /// Runs an outlined body over chunks: function, context, indices, indices per chunk, late chunks.
     pub fn parallel(&self) -> FunctionValue<'c> {
-        let params = [Ty::PTR, Ty::PTR, Ty::I64, Ty::I64, Ty::I64].map(Param::from).to_vec();
+        let params = [Ty::PTR, Ty::PTR, Ty::I64, Ty::I64, Ty::I64, Ty::PTR].map(Param::from).to_vec();
         self.import(symbols::PARALLEL, &Signature { params, result: None })
     }
 }

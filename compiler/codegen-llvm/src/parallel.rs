@@ -4,9 +4,9 @@
 //! starts. Constants and addresses are the same values in both functions and are not passed.
 
 use inkwell::module::Linkage;
-use inkwell::values::{BasicValueEnum, FunctionValue};
+use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use ravel_nest::captures::captures;
-use ravel_nest::ir::{Access, Param, Region, Signature, Ty, Value};
+use ravel_nest::ir::{Access, Param, Region, Shared, Signature, Ty, Value};
 
 use crate::translate::{Problem, Translator, Values};
 use crate::types::c_type;
@@ -33,6 +33,7 @@ impl<'m, 'c> Translator<'m, 'c> {
         n: Value,
         chunk: Value,
         late: Option<Value>,
+        shared: Option<&Shared>,
         region: &'m Region,
     ) -> Result<Values<'c>, Problem> {
         let (constants, captured): (Vec<Value>, Vec<Value>) =
@@ -49,11 +50,29 @@ impl<'m, 'c> Translator<'m, 'c> {
         let entry = function.as_global_value().as_pointer_value();
         let (n, chunk) = (self.value(n), self.value(chunk));
         let late = late.map_or_else(|| self.m.context.i64_type().const_zero().into(), |late| self.value(late));
-        let args = [entry.into(), context.into(), n.into(), chunk.into(), late.into()];
+        let shared = match shared {
+            Some(shared) => self.declaration(shared)?,
+            None => self.m.context.ptr_type(inkwell::AddressSpace::default()).const_null(),
+        };
+        let args = [entry.into(), context.into(), n.into(), chunk.into(), late.into(), shared.into()];
         self.b.build_call(self.m.parallel(), &args, "")?;
         let constants = constants.into_iter().map(|value| (value, self.value(value))).collect();
         self.bodies.push(Body { region, function, captured, constants });
         Ok(Values::new())
+    }
+
+    /// Address of what the runtime is told of a loop that processes may share: `ravel_runtime::abi::Shared`, words in a row.
+    fn declaration(&mut self, shared: &Shared) -> Result<PointerValue<'c>, Problem> {
+        let mut words: Vec<(Ty, BasicValueEnum<'c>)> =
+            shared.values().map(|&value| (self.ty(value), self.value(value))).collect();
+        let constants = [shared.outputs.len() as u64, u64::from(shared.uneven)];
+        let constant = |word| (Ty::I64, self.m.context.i64_type().const_int(word, false).into());
+        words.splice(2..2, constants.map(constant));
+        let memory = self.frame_memory(8 * words.len() as u32, CAPTURE_ALIGN)?;
+        for (offset, (ty, word)) in (0..).step_by(8).zip(words) {
+            self.store_at(ty, word, memory, offset, Access::ALIGNED)?;
+        }
+        Ok(memory)
     }
 
     /// Translates an outlined body with the signature `(ctx, lo, hi, slot)`; hands back the bodies inside it.

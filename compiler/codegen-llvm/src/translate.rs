@@ -218,7 +218,7 @@ impl<'m, 'c> Translator<'m, 'c> {
             }
             Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body)?,
             Op::Loop { inits, body } => self.do_while(inits, body)?,
-            Op::ParFor { n, chunk, late, body } => self.parfor(*n, *chunk, *late, body)?,
+            Op::ParFor { n, chunk, late, shared, body } => self.parfor(*n, *chunk, *late, shared.as_deref(), body)?,
             Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => {
                 unreachable!("kernels are cut out of the module before a processor's backend sees it")
             }

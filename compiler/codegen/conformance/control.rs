@@ -1,18 +1,26 @@
 //! Control flow, calls, memory and parallel loops of compiled code.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::backend::{EmitError, Jit, emit_object};
 use ravel_codegen::Purpose;
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{Access, BinOp, Data, IntCmp, Module, ReduceOp, Reloc, Sharing, Signature, Ty, Value, Visibility};
-use ravel_nest::ir::{Op, Prim};
+use ravel_nest::ir::{Op, Output, Prim, Shared};
 
 type Work = extern "C" fn(*mut u8, i64, i64, i64);
 
 /// Two threads take the chunks in turn.
-extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64, late: i64) {
+extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64, late: i64, shared: *const i64) {
     LATE.fetch_add(late, Ordering::SeqCst);
+    if !shared.is_null() {
+        // SAFETY: a loop of one output declares so many words.
+        DECLARED
+            .lock()
+            .expect("no test panics here")
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(shared, 12) });
+    }
     let context = context as usize;
     std::thread::scope(|scope| {
         for slot in 0..2 {
@@ -28,6 +36,8 @@ extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64, late: i
 }
 
 static FREED: AtomicI64 = AtomicI64::new(0);
+/// What loops said that processes may share.
+static DECLARED: Mutex<Vec<i64>> = Mutex::new(Vec::new());
 /// Late chunks of all parallel loops.
 static LATE: AtomicI64 = AtomicI64::new(0);
 
@@ -297,12 +307,25 @@ fn parallel_loops_see_outer_values_and_write_memory() {
     let (mut b, p) = entry("late", &[Ty::PTR, Ty::I64], &[]);
     let (one, three, eight) = (b.i64(1), b.i64(3), b.i64(8));
     for late in [three, p[1]] {
-        let (lo, _, _) = b.begin_parfor_with_late(p[1], one, Some(late));
+        let (lo, _, _) = b.begin_shared_parfor(p[1], one, Some(late), None);
         let bytes = b.mul(lo, eight);
         let place = b.ptr_add(p[0], bytes);
         b.store(late, place, 0, Access::ALIGNED);
         b.end_parfor();
     }
+    b.ret(&[]);
+    module.add(b.finish());
+    // A loop that processes may share.
+    let (mut b, p) = entry("shared", &[Ty::PTR, Ty::I64], &[]);
+    let (one, eight, null) = (b.i64(1), b.i64(8), b.null());
+    let output = Output::of([p[0], one, one, p[1], eight, eight, one, p[1]]);
+    b.begin_shared_parfor(
+        p[1],
+        one,
+        None,
+        Some(Box::new(Shared { site: null, work: eight, uneven: true, outputs: vec![output] })),
+    );
+    b.end_parfor();
     b.ret(&[]);
     module.add(b.finish());
     // Nested: out[i * n + j] = i * 100 + j
@@ -332,6 +355,11 @@ fn parallel_loops_see_outer_values_and_write_memory() {
         let (mut out, before) = (vec![0i64; 9], LATE.load(Ordering::SeqCst));
         jit.call("late", &[out.as_mut_ptr() as u64, 9]).expect("the entry exists");
         assert_eq!((out, LATE.load(Ordering::SeqCst) - before), (vec![9; 9], 12));
+        DECLARED.lock().expect("no test panics here").clear();
+        let here = 0x1000;
+        jit.call("shared", &[here as u64, 9]).expect("the entry exists");
+        let declared = DECLARED.lock().expect("no test panics here").clone();
+        assert_eq!(declared, [0, 8, 1, 1, here, 1, 1, 9, 8, 8, 1, 9]);
         let mut out = vec![0i64; 25];
         jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");
         assert_eq!(out, (0..25).map(|k| k / 5 * 100 + k % 5).collect::<Vec<i64>>());

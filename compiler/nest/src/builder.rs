@@ -26,7 +26,7 @@ mod operations;
 use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 
-use crate::ir::{Exit, ExternId, Func, Inst, Op, Order, Region, Ty, Value, Visibility};
+use crate::ir::{Exit, ExternId, Func, Inst, Op, Order, Region, Shared, Ty, Value, Visibility};
 
 /// A construct whose end has not been reached.
 enum Open {
@@ -41,7 +41,7 @@ enum Open {
     /// A `loop`.
     Loop { inits: Vec<Value> },
     /// A `parfor`.
-    ParFor { n: Value, chunk: Value, late: Option<Value> },
+    ParFor { n: Value, chunk: Value, late: Option<Value>, shared: Option<Box<Shared>> },
     /// A `launch`.
     Launch { grid: Vec<Value>, local: Vec<u32> },
 }
@@ -227,21 +227,28 @@ impl FuncBuilder {
 
     /// Opens a parallel loop over `0..n`; returns `lo`, `hi` and `slot` of the chunk.
     pub fn begin_parfor(&mut self, n: Value, chunk: Value) -> (Value, Value, Value) {
-        self.begin_parfor_with_late(n, chunk, None)
+        self.begin_shared_parfor(n, chunk, None, None)
     }
 
-    /// The same, with the last `late` chunks begun after all others.
-    pub fn begin_parfor_with_late(&mut self, n: Value, chunk: Value, late: Option<Value>) -> (Value, Value, Value) {
+    /// The same, with the last `late` chunks begun after all others, and with what the chunks leave behind if processes may share them.
+    pub fn begin_shared_parfor(
+        &mut self,
+        n: Value,
+        chunk: Value,
+        late: Option<Value>,
+        shared: Option<Box<Shared>>,
+    ) -> (Value, Value, Value) {
         let (lo, hi, slot) = (self.values.push(Ty::I64), self.values.push(Ty::I64), self.values.push(Ty::I64));
-        self.stack.push((Open::ParFor { n, chunk, late }, Region { params: vec![lo, hi, slot], ..Region::default() }));
+        let body = Region { params: vec![lo, hi, slot], ..Region::default() };
+        self.stack.push((Open::ParFor { n, chunk, late, shared }, body));
         (lo, hi, slot)
     }
 
     /// Ends a parallel loop.
     pub fn end_parfor(&mut self) {
         match self.close(&[]) {
-            (Open::ParFor { n, chunk, late }, body) => {
-                self.push(Op::ParFor { n, chunk, late, body }, &[]);
+            (Open::ParFor { n, chunk, late, shared }, body) => {
+                self.push(Op::ParFor { n, chunk, late, shared, body }, &[]);
             }
             _ => panic!("end_parfor follows begin_parfor"),
         }

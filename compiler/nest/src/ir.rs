@@ -25,6 +25,8 @@
 //!   ends. The cut does not depend on the number of threads. The last `m` chunks, none if that is left out, are begun when all others have been:
 //!   work that fills the time until the others end. The body sees outer values; it communicates through memory. A `parfor` inside another runs
 //!   sequentially.
+//! - **`shared site s work w [uneven] yields (...) ...`** on a `parfor`: processes that all run the program may share its chunks, for what these leave behind is
+//!   declared: an [`Output`] each. The body then stores nowhere else but in memory of its own. Afterwards every process has all outputs.
 //! - **`launch [n0, n1, ...]`**: the body runs once for every position of the grid, on the work-items of a device, in any order. Addresses that
 //!   it uses are those of device buffers, of its own stack slots and of static data; see `ravel-codegen-opencl`. Backends for processors
 //!   never see it: kernels are cut out of the module first.
@@ -441,6 +443,8 @@ pub enum Op {
         chunk: Value,
         /// How many of the last chunks are begun after all others, `i64`.
         late: Option<Value>,
+        /// What the chunks leave behind, if several processes may share them.
+        shared: Option<Box<Shared>>,
         /// Body.
         body: Region,
     },
@@ -464,6 +468,73 @@ pub enum Op {
         /// Body.
         body: Region,
     },
+}
+
+/// What the chunks of a parallel loop leave behind, so that processes can share them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shared {
+    /// Where the loop is in the source, or null: a pointer to what [`Exit::Fault`] passes as position.
+    pub site: Value,
+    /// Estimated cycles of an index, `i64`.
+    pub work: Value,
+    /// Some indices may take much longer than others.
+    pub uneven: bool,
+    /// All memory that chunks write and that is not their own.
+    pub outputs: Vec<Output>,
+}
+
+/// Memory that chunks write, a *unit* for so many indices of the loop.
+///
+/// Unit `u` of those in `first..end` has `pieces` pieces of `bytes` bytes: piece `k` is at `base + (u - first) * stride + k * pitch`. The unit belongs to the chunk that has
+/// index `u * per`. Rows of an array have one index; a partial result has as many as a chunk.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Output {
+    /// Address of the first piece of the first unit.
+    pub base: Value,
+    /// Indices of a unit; this and all below are `i64`.
+    pub per: Value,
+    /// The first unit.
+    pub first: Value,
+    /// The one behind the last.
+    pub end: Value,
+    /// Bytes between units.
+    pub stride: Value,
+    /// Bytes of a piece.
+    pub bytes: Value,
+    /// Pieces of a unit.
+    pub pieces: Value,
+    /// Bytes between pieces.
+    pub pitch: Value,
+}
+
+impl Output {
+    /// All values, in the order in which the runtime takes them.
+    pub fn values(&self) -> [&Value; 8] {
+        [&self.base, &self.per, &self.first, &self.end, &self.stride, &self.bytes, &self.pieces, &self.pitch]
+    }
+
+    /// The same, to be replaced.
+    pub fn values_mut(&mut self) -> [&mut Value; 8] {
+        let Output { base, per, first, end, stride, bytes, pieces, pitch } = self;
+        [base, per, first, end, stride, bytes, pieces, pitch]
+    }
+
+    /// From the values in that order.
+    pub fn of([base, per, first, end, stride, bytes, pieces, pitch]: [Value; 8]) -> Output {
+        Output { base, per, first, end, stride, bytes, pieces, pitch }
+    }
+}
+
+impl Shared {
+    /// All values, in the order in which the runtime takes them; the number of outputs and `uneven` stand behind the first two there.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        [&self.site, &self.work].into_iter().chain(self.outputs.iter().flat_map(Output::values))
+    }
+
+    /// The same, to be replaced.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        [&mut self.site, &mut self.work].into_iter().chain(self.outputs.iter_mut().flat_map(Output::values_mut))
+    }
 }
 
 impl Module {

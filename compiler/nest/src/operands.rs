@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use crate::ir::{Exit, Op, Region, Value};
 
-/// Hands the operands of `$op` to `$visit` in order, as references of the kind that `$iter` gives.
+/// Hands the operands of `$op` to `$visit` in order, as references of the kind that `$iter` and, of a loop's declarations, `$shared` gives.
 macro_rules! visit_operands {
-    ($op:expr, $visit:ident, $iter:ident) => {
+    ($op:expr, $visit:ident, $iter:ident, $shared:ident) => {
         match $op {
             Op::Const { .. }
             | Op::StackSlot { .. }
@@ -42,7 +42,10 @@ macro_rules! visit_operands {
             Op::If { cond, .. } => $visit(cond),
             Op::For { lo, hi, step, inits, .. } => [lo, hi, step].into_iter().chain(inits).for_each($visit),
             Op::Loop { inits, .. } => inits.$iter().for_each($visit),
-            Op::ParFor { n, chunk, late, .. } => [n, chunk].into_iter().chain(late).for_each($visit),
+            Op::ParFor { n, chunk, late, shared, .. } => {
+                [n, chunk].into_iter().chain(late).for_each(&mut $visit);
+                shared.$iter().flat_map(|shared| shared.$shared()).for_each($visit)
+            }
             Op::Launch { grid, .. } => grid.$iter().for_each($visit),
         }
     };
@@ -52,12 +55,12 @@ impl Op {
     /// Calls `visit` with every operand of the operation itself, in order; not with those inside its regions.
     pub fn for_each_operand(&self, mut visit: impl FnMut(Value)) {
         let mut visit = |value: &Value| visit(*value);
-        visit_operands!(self, visit, iter)
+        visit_operands!(self, visit, iter, values)
     }
 
     /// Like [`Op::for_each_operand`], but `visit` may replace the operand.
     pub fn for_each_operand_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
-        visit_operands!(self, visit, iter_mut)
+        visit_operands!(self, visit, iter_mut, values_mut)
     }
 
     /// Does it compute scalars and vectors from others, and nothing else? Mathematical functions and addresses do not count.

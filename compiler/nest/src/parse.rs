@@ -14,7 +14,7 @@ use words::{Token, tokenize};
 
 use crate::ir::{
     Access, BinOp, ConvOp, Data, Exit, Extern, ExternId, FloatCmp, Func, FuncId, Global, Inst, IntCmp, MathOp, Module,
-    Op, Order, Param, Prim, ReduceOp, Region, Reloc, Sharing, Signature, Ty, UnOp, Value, Visibility,
+    Op, Order, Output, Param, Prim, ReduceOp, Region, Reloc, Shared, Sharing, Signature, Ty, UnOp, Value, Visibility,
 };
 
 /// Why a text is not nest.
@@ -351,11 +351,12 @@ impl<'a> Parser<'a> {
                 self.expect("chunk")?;
                 let chunk = self.value()?;
                 let late = if self.eat("late") { Some(self.value()?) } else { None };
+                let shared = if self.eat("shared") { Some(Box::new(self.shared()?)) } else { None };
                 let params = self.args()?;
                 for &param in &params {
                     self.define(param, Ty::I64, values)?;
                 }
-                Op::ParFor { n, chunk, late, body: self.region(params, values)? }
+                Op::ParFor { n, chunk, late, shared, body: self.region(params, values)? }
             }
             "launch" => {
                 let grid = self.args()?;
@@ -434,6 +435,23 @@ impl<'a> Parser<'a> {
             "atomic" => Ok(Sharing::Atomic),
             _ => self.error("plain or atomic"),
         }
+    }
+
+    /// `site v1 work v2 yields (v3, ...) ...`.
+    fn shared(&mut self) -> Result<Shared, ParseError> {
+        self.expect("site")?;
+        let site = self.value()?;
+        self.expect("work")?;
+        let work = self.value()?;
+        let uneven = self.eat("uneven");
+        let mut outputs = Vec::new();
+        while self.eat("yields") {
+            match <[Value; 8]>::try_from(self.args()?) {
+                Ok(values) => outputs.push(Output::of(values)),
+                Err(_) => return self.error("the eight values of an output"),
+            }
+        }
+        Ok(Shared { site, work, uneven, outputs })
     }
 
     /// `(v3: i64 = v1, ...)`: parameters and initial values.

@@ -232,10 +232,19 @@ impl Printer<'_> {
                 self.carried(f, &body.params, inits)?;
                 self.region(f, body, depth)
             }
-            Op::ParFor { n, chunk, late, body } => {
+            Op::ParFor { n, chunk, late, shared, body } => {
                 write!(f, "parfor {n} chunk {chunk} ")?;
                 if let Some(late) = late {
                     write!(f, "late {late} ")?;
+                }
+                if let Some(shared) = shared {
+                    write!(f, "shared site {} work {} ", shared.site, shared.work)?;
+                    if shared.uneven {
+                        f.write_str("uneven ")?;
+                    }
+                    for output in &shared.outputs {
+                        write!(f, "yields ({}) ", List(&output.values().map(|v| *v)))?;
+                    }
                 }
                 write!(f, "({}) ", List(&body.params))?;
                 self.region(f, body, depth)

@@ -430,8 +430,14 @@ impl Checker<'_> {
                 self.region(body, Owner::Yields(&[&[Ty::I8][..], &carried].concat()))?;
                 Ok(carried)
             }
-            Op::ParFor { n, chunk, late, body } => {
+            Op::ParFor { n, chunk, late, shared, body } => {
                 ensure([n, chunk].into_iter().chain(late).all(|v| self.ty(*v) == Ty::I64), wrong)?;
+                if let Some(shared) = shared {
+                    let addresses = [&shared.site].into_iter().chain(shared.outputs.iter().map(|output| &output.base));
+                    let is_address = |v: &Value| addresses.clone().any(|address| address == v);
+                    let fits = |v: &Value| self.ty(*v) == if is_address(v) { Ty::PTR } else { Ty::I64 };
+                    ensure(shared.values().all(fits), wrong)?;
+                }
                 self.params(body, &[Ty::I64; 3])?;
                 self.region(body, Owner::Yields(&[]))?;
                 none

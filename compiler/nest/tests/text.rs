@@ -3,8 +3,8 @@
 use cranelift_entity::EntityRef;
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{
-    Access, BinOp, ConvOp, Data, FloatCmp, FuncId, IntCmp, MathOp, Module, Order, Param, Prim, ReduceOp, Reloc,
-    Signature, Ty, UnOp, Visibility,
+    Access, BinOp, ConvOp, Data, FloatCmp, FuncId, IntCmp, MathOp, Module, Order, Output, Param, Prim, ReduceOp, Reloc,
+    Shared, Signature, Ty, UnOp, Visibility,
 };
 use ravel_nest::parse::parse_module;
 
@@ -80,7 +80,11 @@ fn everything() -> Module {
     b.begin_parfor(n, one);
     b.rc_dec(array);
     b.end_parfor();
-    b.begin_parfor_with_late(n, one, Some(one));
+    b.begin_shared_parfor(n, one, Some(one), None);
+    b.end_parfor();
+    let output = Output::of([array, one, one, n, n, n, one, one]);
+    let shared = Shared { site: p, work: one, uneven: true, outputs: vec![output.clone(), output] };
+    b.begin_shared_parfor(n, one, None, Some(Box::new(shared)));
     b.end_parfor();
     let place = b.begin_groups(&[n, one], &[4, 16]);
     let shared = b.local_slot(256, 4);

@@ -5,7 +5,11 @@
 //!
 //! Without a launcher nothing here does anything but ask whether there are ranks.
 
+mod exchange;
 mod mpi;
+mod plan;
+mod settings;
+pub(crate) mod shared;
 pub(crate) mod stats;
 
 use std::cell::Cell;
@@ -13,6 +17,7 @@ use std::sync::OnceLock;
 
 use crate::fault::Fault;
 use mpi::{MOST_BYTES, Mpi};
+use settings::{Settings, Share};
 pub(crate) use stats::summary;
 
 /// The ranks of a program that has several.
@@ -20,6 +25,7 @@ pub(crate) struct World {
     mpi: Mpi,
     rank: usize,
     count: usize,
+    settings: Settings,
 }
 
 // SAFETY: MPI is called by the thread that started it (`Here`), but for `abort`, which any may call.
@@ -64,10 +70,15 @@ pub fn start() -> Result<(), Fault> {
     if found != count {
         return Err(Fault::new(format!("started as {count} ranks, but this MPI library sees {found}: set RAVEL_MPI")));
     }
-    let world = World { rank: mpi.rank(), count, mpi };
+    let settings = Settings::agree(&mpi, count)?;
+    let world = World { rank: mpi.rank(), count, settings, mpi };
     STARTED_HERE.set(true);
     let _ = WORLD.set(world);
     stats::start(here())
+}
+
+fn out_of_memory(bytes: usize) -> Fault {
+    Fault::new(format!("out of memory: {bytes} bytes are not available"))
 }
 
 /// Leaves the other ranks at the end of the program.

@@ -164,9 +164,9 @@ impl Simplify {
                 let body = self.region(body, Kind::Loop);
                 self.emit(Inst { op: Op::Loop { inits, body }, ..inst });
             }
-            Op::ParFor { n, chunk, late, body } => {
+            Op::ParFor { n, chunk, late, shared, body } => {
                 let body = self.region(body, Kind::Parallel);
-                self.emit(Inst { op: Op::ParFor { n, chunk, late, body }, ..inst });
+                self.emit(Inst { op: Op::ParFor { n, chunk, late, shared, body }, ..inst });
             }
             Op::Launch { grid, local, body } => {
                 let body = self.region(body, Kind::Parallel);

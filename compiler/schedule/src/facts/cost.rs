@@ -15,9 +15,9 @@ use crate::math;
 /// Extent assumed where none is known.
 pub(crate) const UNKNOWN_EXTENT: i64 = 48;
 /// Iterations assumed of a loop.
-const UNKNOWN_ROUNDS: f64 = 20.0;
+const UNKNOWN_ITERATIONS: f64 = 20.0;
 /// Iterations assumed of a loop that ends at the smaller of two bounds: such loops are pieces of longer ones.
-const PIECE_ROUNDS: f64 = 1000.0;
+const PIECE_ITERATIONS: f64 = 1000.0;
 /// Cycles of a load.
 pub(crate) const LOAD: f64 = 0.6;
 /// Cycles of a shuffle.
@@ -283,22 +283,22 @@ impl Facts<'_> {
         Some(strides)
     }
 
-    /// Iterations of a loop that counts by one, if the distance of the bounds is constant, and guesses otherwise.
-    fn rounds(&self, init: &[Value], body: Region) -> f64 {
+    /// Iterations of a loop that counts by one, if the distance of the bounds is constant, and a guess otherwise.
+    pub fn iterations(&self, init: &[Value], body: Region) -> Result<f64, f64> {
         let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
         let data = &self.func.regions[body];
         let Some(Op::Bin(BinOp::Lt, next, end)) = data.yields.first().and_then(|v| op(*v)) else {
-            return UNKNOWN_ROUNDS;
+            return Err(UNKNOWN_ITERATIONS);
         };
-        let Some(counter) = data.yields[1..].iter().position(|v| v == next) else { return UNKNOWN_ROUNDS };
+        let Some(counter) = data.yields[1..].iter().position(|v| v == next) else { return Err(UNKNOWN_ITERATIONS) };
         let is_one = |v: Value| self.const_i32(v) == Some(1);
         let counts = matches!(op(*next), Some(Op::Bin(BinOp::Add, a, b)) if *a == data.params[counter] && is_one(*b));
         if !counts {
-            return UNKNOWN_ROUNDS;
+            return Err(UNKNOWN_ITERATIONS);
         }
         let (ends, guess) = match op(*end) {
-            Some(Op::Bin(BinOp::Min, a, b)) => (vec![*a, *b], PIECE_ROUNDS),
-            _ => (vec![*end], UNKNOWN_ROUNDS),
+            Some(Op::Bin(BinOp::Min, a, b)) => (vec![*a, *b], PIECE_ITERATIONS),
+            _ => (vec![*end], UNKNOWN_ITERATIONS),
         };
         let start = self.form(init[counter]);
         let distance = |end: &Value| {
@@ -306,7 +306,7 @@ impl Facts<'_> {
             let same = end.terms.len() == start.terms.len() && end.terms.iter().all(|term| start.terms.contains(term));
             same.then_some((end.constant - start.constant).max(1) as f64)
         };
-        ends.iter().find_map(distance).unwrap_or(guess)
+        ends.iter().find_map(distance).ok_or(guess)
     }
 
     /// Rough cycles of one index of a body, for the choice of threads. Bodies may hold anything.
@@ -323,7 +323,9 @@ impl Facts<'_> {
                         outer as f64 * n as f64 * self.work(p.body)
                     })
                     .sum(),
-                Op::Loop { init, body } => self.rounds(init, *body) * self.work(*body),
+                Op::Loop { init, body } => {
+                    self.iterations(init, *body).unwrap_or_else(|guess| guess) * self.work(*body)
+                }
                 Op::If { then, els, .. } => self.work(*then).max(self.work(*els)),
                 Op::Call { .. } => 500.0,
                 Op::Un(op, _) if !has_vector_form(*op) => LIBRARY_CALL,

@@ -24,7 +24,7 @@ impl Lower<'_, '_> {
         self.preload_company(with, thin);
         let begun = vec![false; plan.folds.len()];
         let fold = self.place_partials(inst, part, plan.folds, cut, begun, plan.inside);
-        self.fold_in_chunks(&fold, carried, |lower, starts, chunk| {
+        self.fold_in_chunks(&fold, sinks, carried, |lower, starts, chunk| {
             let values = lower.chunk(case, &fold.inside, chunk, starts)?;
             lower.run_company(inst, with, (sinks, thin), chunk, values)
         })

@@ -27,7 +27,7 @@ pub mod withloop;
 use std::ops::Deref;
 
 use ravel_nest::builder::FuncBuilder;
-use ravel_nest::ir::{ConvOp, Prim};
+use ravel_nest::ir::{ConvOp, Prim, Shared};
 use ravel_source::Span;
 use ravel_wir::{Region, Value};
 
@@ -97,9 +97,15 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     // Parallel loops and launches, of which facts know.
 
-    pub fn begin_parfor(&mut self, n: Val, chunk: Val, late: Option<Val>) -> (Val, Val, Val) {
+    pub fn begin_parfor(
+        &mut self,
+        n: Val,
+        chunk: Val,
+        late: Option<Val>,
+        shared: Option<Box<Shared>>,
+    ) -> (Val, Val, Val) {
         self.facts.site.parfors += 1;
-        self.b.begin_parfor_with_late(n, chunk, late)
+        self.b.begin_shared_parfor(n, chunk, late, shared)
     }
 
     pub fn end_parfor(&mut self) {

@@ -91,7 +91,7 @@ impl Lower<'_, '_> {
         }
         let cache = self.emit.cache.clone();
         let chunk = self.b.i64((pieces + MOST_CHUNKS - 1) / MOST_CHUNKS);
-        let (low, high, _) = self.begin_parfor(count, chunk, None);
+        let (low, high, _) = self.begin_parfor(count, chunk, None, None);
         let mut first_piece = 0;
         for array in shared {
             let group = self.piece(array.elem);
@@ -194,9 +194,13 @@ impl Lower<'_, '_> {
             if self.func.ty(neutral).is_scalar() {
                 let partial = self.b.load(Ty::scalar(prim_of(elem)), place, slot.offset, Access::ANY);
                 *acc = scalars::binary(&mut self.b, arith, op, elem, *acc, partial);
-            } else if slot.extents.is_some() {
-                let partial = self.pointer((place, slot.offset));
-                self.combine_arrays(op, elem, *acc, partial);
+            } else if let Some(extents) = &slot.extents {
+                // The header says where the elements lay in the process that computed them.
+                let from = self.pointer((place, slot.offset + layout::data_offset(extents.len()) as i32));
+                self.host_writes(*acc);
+                let to = self.b.load(Ty::PTR, *acc, layout::OFFSET_DATA, Access::ALIGNED);
+                let count = self.b.i64(slot.elements());
+                self.combine_memory(op, elem, to, from, count);
             } else {
                 let partial = self.b.load(Ty::PTR, place, slot.offset, Access::ANY);
                 self.combine_arrays(op, elem, *acc, partial);

@@ -5,7 +5,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Part, Value, With};
 
 use crate::Result;
-use crate::facts::{Chunk, Ext, Val, layout};
+use crate::facts::{Chunk, Ext, Facts, Sink, Val, layout};
 use crate::lower::{Lower, scalars};
 use crate::plan::partials::{PartialLayout, PartialSlot};
 use crate::plan::strategy::{Choice, FoldPlan, Plan};
@@ -29,13 +29,34 @@ pub(crate) struct FoldChunks<'w> {
     bytes: Val,
 }
 
+impl FoldChunks<'_> {
+    /// Bytes of the partial results of a chunk.
+    pub fn bytes_of_chunk(&self) -> i64 {
+        self.layout.bytes
+    }
+
+    /// Where those of the first chunk are.
+    pub fn place(&self) -> Val {
+        self.partials
+    }
+
+    /// Are all partial results there, and none of them in an object elsewhere?
+    pub fn stays_in_place(&self, facts: &Facts) -> bool {
+        let is_here = |((_, v), slot): (&(BinOp, Value), &PartialSlot)| {
+            (slot.extents.is_some() || facts.func.ty(*v).is_scalar()) && facts.elem(*v) != Elem::Handle
+        };
+        self.folds.iter().zip(&self.layout.slots).all(is_here)
+    }
+}
+
 impl Lower<'_, '_> {
     /// Runs a with-loop of regrouping folds on threads.
     pub fn folds_on_threads(&mut self, inst: Inst, with: &With, plan: FoldPlan) -> Result<()> {
         let fold = self.begin_folds(inst, &with.parts[0], plan);
         let neutrals = self.take_neutrals(&fold.folds);
-        let totals =
-            self.fold_in_chunks(&fold, neutrals, |lower, starts, bounds| lower.cells_of(with, &fold, starts, bounds))?;
+        let totals = self.fold_in_chunks(&fold, &[], neutrals, |lower, starts, bounds| {
+            lower.cells_of(with, &fold, starts, bounds)
+        })?;
         self.bind_totals(inst, totals);
         Ok(())
     }
@@ -104,15 +125,22 @@ impl Lower<'_, '_> {
         FoldChunks { inst, part, folds, cut, count, begun, inside, layout, partials, bytes }
     }
 
-    /// Folds on threads: every chunk starts from the identities, or from its first cell, and its partial results are combined with `totals`,
-    /// which are owned. `cells` computes a chunk from accumulators and bounds, and returns the accumulators behind it.
+    /// Folds on threads, and cells that go to `sinks`: every chunk starts from the identities, or from its first cell, and its partial results are combined
+    /// with `totals`, which are owned. `cells` computes a chunk from accumulators and bounds, and returns the accumulators behind it.
     pub fn fold_in_chunks(
         &mut self,
         fold: &FoldChunks,
+        sinks: &[Sink],
         totals: Vec<Val>,
         cells: impl FnOnce(&mut Self, Vec<Val>, Chunk) -> Result<Vec<Val>>,
     ) -> Result<Vec<Val>> {
-        let (bounds, number) = self.begin_chunks(fold.part, &fold.cut)?;
+        let zero = self.b.i64(0);
+        let partials = self.partials_left(fold, fold.cut.chunk, (zero, fold.count));
+        let rows = self.rows_left(fold.part, &fold.cut, sinks);
+        let outputs = partials.zip(rows).map(|(partials, rows)| [vec![partials], rows].concat());
+        let span = self.func.insts[fold.inst].span;
+        let shared = outputs.and_then(|outputs| self.declaration(span, fold.part, fold.cut.axis(), outputs));
+        let (bounds, number) = self.begin_chunks(fold.part, &fold.cut, shared)?;
         self.partials_of(fold, &totals, number, |lower, starts| cells(lower, starts, bounds))?;
         self.close();
         self.end_parfor();

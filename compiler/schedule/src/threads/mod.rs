@@ -2,6 +2,7 @@
 
 pub mod border_fusion;
 pub mod combine;
+pub mod declare;
 pub mod epilogue;
 pub mod fold_chunks;
 pub mod parallel;

@@ -3,7 +3,7 @@
 //! The size of a chunk depends on shapes alone, so that results do not depend on the number of threads. Partial results of
 //! folds are combined in the order of their chunks.
 
-use ravel_nest::ir::{BinOp as NestBin, IntCmp};
+use ravel_nest::ir::{BinOp as NestBin, IntCmp, Shared};
 use ravel_wir::{Generator, Part, Value};
 
 use crate::Result;
@@ -120,8 +120,8 @@ impl Lower<'_, '_> {
     }
 
     /// Opens the parallel loop over an axis of a partition; returns the bounds of the chunk and its number.
-    pub fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
-        let (low, high, _) = self.begin_parfor(chunks.n, chunks.chunk, None);
+    pub fn begin_chunks(&mut self, part: &Part, chunks: &Chunks, shared: Option<Box<Shared>>) -> Result<(Chunk, Val)> {
+        let (low, high, _) = self.begin_parfor(chunks.n, chunks.chunk, None, shared);
         let chunk = self.open_chunk(part, chunks, (low, high))?;
         let number = self.b.binary(NestBin::SDiv, low, chunks.chunk);
         Ok((chunk, number))
@@ -149,7 +149,9 @@ impl Lower<'_, '_> {
             if axis == 0 { self.outer_border(border) } else { self.whole_border(border) }
         }
         self.preload_company(with, around.thin);
-        let (chunk, _) = self.begin_chunks(part, &chunks)?;
+        let outputs = self.rows_left(part, &chunks, sinks);
+        let shared = outputs.and_then(|outputs| self.declaration(self.func.insts[inst].span, part, axis, outputs));
+        let (chunk, _) = self.begin_chunks(part, &chunks, shared)?;
         for border in around.borders.iter().filter(|_| axis == 0) {
             self.border_of_rows(border, chunk.low, chunk.high);
         }

@@ -12,7 +12,7 @@
 //! Leaves alone: folds with more than scalars between them, or that use results of those before in any other way; partial results whose size only the run
 //! knows.
 
-use ravel_nest::ir::{BinOp as NestBin, IntCmp};
+use ravel_nest::ir::{BinOp as NestBin, IntCmp, Shared};
 use ravel_wir::{Inst, Op, Region};
 
 use crate::Result;
@@ -75,7 +75,8 @@ impl<'m> Lower<'m, '_> {
             let all_of_them = self.b.binary(NestBin::SMax, n, one);
             let is_little = self.b.icmp(IntCmp::Sle, most, one);
             let together = self.b.select(is_little, all_of_them, one);
-            let (low, high, _) = self.begin_parfor(n, together, Some(late));
+            let shared = self.declaration_of_chain(&all);
+            let (low, high, _) = self.begin_parfor(n, together, Some(late), shared);
             let (number, _) = self.b.begin_for(low, high, one, &[]);
             self.chunk_of_run(&all, number)?;
             self.b.end_for(&[]);
@@ -83,6 +84,23 @@ impl<'m> Lower<'m, '_> {
         }
         (self.cx.with, self.cx.part) = outer;
         Ok(all)
+    }
+
+    /// The declaration of a loop over the chunks of all these folds.
+    fn declaration_of_chain(&mut self, all: &[FoldChunks]) -> Option<Box<Shared>> {
+        let (mut first, one) = (self.b.i64(0), self.b.i64(1));
+        let mut outputs = Vec::new();
+        for fold in all {
+            let end = self.b.add(first, fold.count);
+            outputs.push(self.partials_left(fold, one, (first, end))?);
+            first = end;
+        }
+        // Most of the work is that of the first.
+        let fold = all.first()?;
+        let span = self.func.insts[fold.inst].span;
+        let mut shared = self.declaration(span, fold.part, fold.cut.axis(), outputs)?;
+        shared.work = self.b.mul(shared.work, fold.cut.chunk);
+        Some(shared)
     }
 
     /// The chunk with this number among those of some folds.

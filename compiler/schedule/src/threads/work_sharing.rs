@@ -42,7 +42,7 @@ impl Lower<'_, '_> {
         let distance = pieces.as_ref().map_or(1, |pieces| pieces.grain);
         match pieces {
             Some(pieces) => {
-                let (piece, _) = self.begin_chunks(part, &pieces)?;
+                let (piece, _) = self.begin_chunks(part, &pieces, None)?;
                 self.kernel_loops(with, part, sinks, plan_of_pieces, (Some(piece), streams))?;
                 self.close();
                 self.end_parfor();

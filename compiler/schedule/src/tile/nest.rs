@@ -317,7 +317,7 @@ impl Lower<'_, '_> {
         self.open(nest.part.body);
         let (mut low, mut high) = (zero, count);
         if nest.threads {
-            (low, high, _) = self.begin_parfor(count, one, None);
+            (low, high, _) = self.begin_parfor(count, one, None, None);
         }
         let (task, _) = self.b.begin_for(low, high, one, &[]);
         let outer = self.enter_kernel_loop(task);

@@ -50,7 +50,7 @@ impl Lower<'_, '_> {
         self.open(nest.part.body);
         if nest.threads {
             let chunk = self.b.i64(PANELS);
-            (low, high, _) = self.begin_parfor(panels.count, chunk, None);
+            (low, high, _) = self.begin_parfor(panels.count, chunk, None, None);
         }
         let (p, _) = self.b.begin_for(low, high, one, &[]);
         let outer = self.enter_kernel_loop(p);
