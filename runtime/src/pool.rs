@@ -540,6 +540,11 @@ pub unsafe extern "C" fn ravel_parallel(
             {
                 return;
             }
+            if !shared.is_null() && ranks::stats::is_tracing() && ranks::world().is_none() {
+                // SAFETY: by contract.
+                unsafe { ranks::shared::run_whole(ranks::stats::Why::OneRank, (work, ctx), (n, chunk, late), shared) };
+                return;
+            }
             if run_on_threads(job, chunks, late) {
                 return;
             }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::exchange::Exchange;
 use super::plan::{Loop, Part};
+use super::stats::{self, Kind, Place, Watch, Why};
 use super::{Share, World};
 use crate::abi::{Output, ParallelFn, Shared};
 use crate::fault::{self, Report};
@@ -19,6 +20,7 @@ use crate::pool;
 
 /// A loop under way.
 struct Sharing<'a> {
+    world: &'a World,
     exchange: Exchange<'a>,
     work: ParallelFn,
     ctx: *mut u8,
@@ -51,29 +53,98 @@ pub(crate) unsafe fn run(
     shared: *const Shared,
 ) -> bool {
     // SAFETY: compiled code passes a declaration with its outputs behind it.
-    let (declared, outputs) = unsafe {
+    let (declared, outputs) = unsafe { declaration(shared) };
+    let given = Loop { n, chunk, late: late.max(0), in_turn: declared.uneven != 0 };
+    // SAFETY: by contract.
+    let whole = |why| stats::is_on() && unsafe { run_whole(why, (work, ctx), (n, chunk, late), shared) };
+    if given.chunks() < 2 {
+        return whole(Why::OneChunk);
+    }
+    if world.settings.share == Share::Never {
+        return whole(Why::Never);
+    }
+    let (exchange, cycles) = (Exchange::new(world, given, outputs), declared.work as f64 * n as f64);
+    let pays = || world.settings.costs.pays(cycles, exchange.bytes() as f64, world.count);
+    if world.settings.share == Share::Auto && !pays() {
+        return whole(Why::Costs);
+    }
+    let part = exchange.own();
+    let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
+    let sharing = Sharing { world, exchange, work, ctx, given, part, least, found };
+    let mut watch = Watch::start();
+    // SAFETY: `chunk_of_part` may run on any thread, as `work` may, and `sharing` outlives the loop.
+    unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(&sharing).cast_mut().cast(), part.count(), part.late()) };
+    let seconds_computing = watch.lap();
+    // SAFETY: the part is computed, and no thread works on the loop any more.
+    let [seconds_waiting, seconds_moving] = unsafe { sharing.meet() };
+    if stats::is_on() {
+        // SAFETY: positions are constants of compiled code.
+        let place = unsafe { Place::at(declared.site) };
+        let (chunks, bytes) = (given.chunks(), sharing.exchange.bytes());
+        let kind = kind_of(given, outputs);
+        stats::note(&stats::Exchange {
+            kind,
+            place,
+            cycles,
+            chunks,
+            bytes,
+            seconds_computing,
+            seconds_waiting,
+            seconds_moving,
+        });
+    }
+    true
+}
+
+/// What a loop leaves more of, rows or partial results. Partial results are there once for each chunk.
+fn kind_of(given: Loop, outputs: &[Output]) -> Kind {
+    let bytes = |output: &Output| (output.end - output.first) * output.bytes * output.pieces;
+    let (partials, rows): (Vec<&Output>, Vec<&Output>) =
+        outputs.iter().partition(|output| given.chunk > 1 && output.per == given.chunk);
+    let sum = |outputs: Vec<&Output>| outputs.into_iter().map(bytes).sum::<i64>();
+    if sum(partials) > sum(rows) { Kind::Partials } else { Kind::Gather }
+}
+
+/// # Safety
+/// Compiled code has passed it.
+unsafe fn declaration<'a>(shared: *const Shared) -> (Shared, &'a [Output]) {
+    // SAFETY: a declaration has its outputs behind it.
+    unsafe {
         let declared = *shared;
         let count = usize::try_from(declared.count).unwrap_or(0);
         (declared, std::slice::from_raw_parts(shared.add(1).cast::<Output>(), count))
-    };
+    }
+}
+
+/// Runs all of a loop that ranks could share, and notes how long that took.
+///
+/// # Safety
+/// As for [`pool::ravel_parallel`].
+pub(crate) unsafe fn run_whole(
+    why: Why,
+    (work, ctx): (ParallelFn, *mut u8),
+    (n, chunk, late): (i64, i64, i64),
+    shared: *const Shared,
+) -> bool {
+    // SAFETY: by contract.
+    let (declared, outputs) = unsafe { declaration(shared) };
     let given = Loop { n, chunk, late: late.max(0), in_turn: declared.uneven != 0 };
-    if given.chunks() < 2 || world.settings.share == Share::Never {
-        return false;
-    }
-    let exchange = Exchange::new(world, given, outputs);
-    if world.settings.share == Share::Auto {
-        let cycles = declared.work as f64 * n as f64;
-        if !world.settings.costs.pays(cycles, exchange.bytes() as f64, world.count) {
-            return false;
-        }
-    }
-    let part = exchange.own();
-    let sharing =
-        Sharing { exchange, work, ctx, given, part, least: AtomicI64::new(Exchange::GO_ON), found: Mutex::new(None) };
-    // SAFETY: `chunk_of_part` may run on any thread, as `work` may, and `sharing` outlives the loop.
-    unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(&sharing).cast_mut().cast(), part.count(), part.late()) };
-    // SAFETY: the part is computed, and no thread works on the loop any more.
-    unsafe { sharing.meet() };
+    let mut watch = Watch::start();
+    // SAFETY: by contract; without a declaration nothing is shared.
+    unsafe { pool::ravel_parallel(work, ctx, n, chunk, late, std::ptr::null()) };
+    let seconds = watch.lap();
+    let all = given.part(0, 1);
+    stats::note(&stats::Exchange {
+        kind: Kind::Whole(why),
+        // SAFETY: positions are constants of compiled code.
+        place: unsafe { Place::at(declared.site) },
+        cycles: declared.work as f64 * n as f64,
+        chunks: given.chunks(),
+        bytes: outputs.iter().map(|output| given.bytes(&all, output)).sum(),
+        seconds_computing: seconds,
+        seconds_waiting: 0.0,
+        seconds_moving: 0.0,
+    });
     true
 }
 
@@ -115,7 +186,7 @@ pub(crate) fn end_in_chunk(report: Report) -> ! {
     }
     pool::leave_chunk();
     // SAFETY: this is the thread that began the loop, and no other works on it any more.
-    unsafe { sharing.meet() };
+    let _ = unsafe { sharing.meet() };
     wait_for_the_end()
 }
 
@@ -126,11 +197,16 @@ fn wait_for_the_end() -> ! {
 }
 
 impl Sharing<'_> {
-    /// Exchanges what ranks have computed; does not return if one of them has found a fault.
+    /// Exchanges what ranks have computed; does not return if one of them has found a fault. Returns the seconds of waiting and of moving.
     ///
     /// # Safety
     /// As for [`Exchange::gather`].
-    unsafe fn meet(&self) {
+    unsafe fn meet(&self) -> [f64; 2] {
+        let mut watch = Watch::start();
+        if let Err(fault) = stats::wait(self.world) {
+            fault::raise(fault);
+        }
+        let waiting = watch.lap();
         let own = self.least.load(Ordering::Relaxed);
         // SAFETY: by contract.
         let least = match unsafe { self.exchange.gather(own) } {
@@ -138,7 +214,7 @@ impl Sharing<'_> {
             Err(fault) => fault::raise(fault),
         };
         if least == Exchange::GO_ON {
-            return;
+            return [waiting, watch.lap()];
         }
         let report = if own == least { self.found.lock().ok().and_then(|mut found| found.take()) } else { None };
         match report {

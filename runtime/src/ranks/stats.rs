@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::World;
+use super::plan::Costs;
 use crate::fault::Fault;
 use report::Record;
 
@@ -40,6 +41,10 @@ pub(crate) enum Kind {
 pub(crate) enum Why {
     /// Gathering costs more than the work.
     Costs,
+    /// It has one chunk.
+    OneChunk,
+    /// `RAVEL_RANKS_SHARE=never` says so.
+    Never,
     /// There is one rank.
     OneRank,
 }
@@ -78,9 +83,14 @@ impl Place {
         Place(text)
     }
 
+    /// Its first line; others quote the source.
     fn text(self) -> String {
+        if self.0.is_null() {
+            return String::new();
+        }
         // SAFETY: not null, so a NUL-terminated text, by contract of `at`.
-        if self.0.is_null() { String::new() } else { unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned() }
+        let text = unsafe { CStr::from_ptr(self.0) }.to_string_lossy();
+        text.lines().next().unwrap_or_default().to_string()
     }
 }
 
@@ -101,9 +111,17 @@ impl Watch {
     }
 }
 
-/// Whether exchanges are noted.
+/// Whether exchanges are noted: on all ranks, or on none.
 pub(crate) fn is_on() -> bool {
-    crate::stats::enabled()
+    COUNTING.load(Ordering::Relaxed)
+}
+
+/// Waits for the other ranks, so that what follows takes no longer than moving.
+///
+/// # Errors
+/// Those of MPI.
+pub(super) fn wait(world: &World) -> Result<(), Fault> {
+    if is_on() { gather(world, &[0]).map(drop) } else { Ok(()) }
 }
 
 /// Whether a trace is written. Then loops that could be shared are noted in a program of one rank, too.
@@ -135,20 +153,13 @@ pub(crate) fn note_broadcast(bytes: usize, seconds: f64, is_root: bool) {
     });
 }
 
-/// What this machine's network takes, as measured at the start: seconds until all ranks have heard of each other, bytes in a second.
-pub(crate) fn note_network(latency: f64, bandwidth: f64) {
-    if let Some(notes) = &mut *notes() {
-        notes.network = Some((latency, bandwidth));
-    }
-}
-
 /// Begins to count, if rank 0 has been asked to.
 ///
 /// # Errors
 /// A trace is wanted where no file can stand.
 pub(super) fn start(world: Option<&World>) -> Result<(), Fault> {
     let is_wanted = std::env::var_os("RAVEL_STATS").is_some_and(|value| value == "ranks");
-    let mut wishes = [u8::from(is_on()), u8::from(is_wanted)];
+    let mut wishes = [u8::from(crate::stats::enabled()), u8::from(is_wanted)];
     match world {
         // Launchers need not hand on variables: all ranks do what rank 0 was told.
         Some(world) => world.broadcast(&mut wishes)?,
@@ -163,8 +174,9 @@ pub(super) fn start(world: Option<&World>) -> Result<(), Fault> {
         trace::check()?;
     }
     crate::stats::enable();
+    COUNTING.store(true, Ordering::Relaxed);
     TRACING.store(traces, Ordering::Relaxed);
-    *notes() = Some(Notes::new());
+    *notes() = Some(Notes::new(world.map(|world| world.settings.costs)));
     Ok(())
 }
 
@@ -209,6 +221,7 @@ fn report() -> MutexGuard<'static, Option<String>> {
     REPORT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+static COUNTING: AtomicBool = AtomicBool::new(false);
 static TRACING: AtomicBool = AtomicBool::new(false);
 static NOTES: Mutex<Option<Notes>> = Mutex::new(None);
 
@@ -224,7 +237,8 @@ struct Notes {
     /// When the program began, and when the last exchange was over.
     began: Instant,
     last: Instant,
-    network: Option<(f64, f64)>,
+    /// What a network takes, as ranks have measured it.
+    costs: Option<Costs>,
     sites: Vec<Site>,
     /// The number of the site whose text lies at an address.
     numbers: HashMap<usize, usize>,
@@ -267,13 +281,15 @@ struct Event {
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 9] = [
         Kind::Gather,
         Kind::Partials,
         Kind::Broadcast,
         Kind::Interval,
         Kind::Exchange,
         Kind::Whole(Why::Costs),
+        Kind::Whole(Why::OneChunk),
+        Kind::Whole(Why::Never),
         Kind::Whole(Why::OneRank),
     ];
     const COUNT: usize = Kind::ALL.len();
@@ -306,12 +322,12 @@ impl Totals {
 }
 
 impl Notes {
-    fn new() -> Notes {
+    fn new(costs: Option<Costs>) -> Notes {
         let now = Instant::now();
         Notes {
             began: now,
             last: now,
-            network: None,
+            costs,
             sites: Vec::new(),
             numbers: HashMap::new(),
             totals: Default::default(),

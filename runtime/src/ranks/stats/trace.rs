@@ -78,8 +78,8 @@ pub(super) fn write(
     let (ranks, library) = world.map_or((1, ""), |world| (world.count(), &world.mpi.version));
     let mut text =
         format!("ravel-ranks 1\nranks {ranks}\nthreads {}\nlibrary {library}\nseconds {seconds:.9}\n", pool::threads());
-    if let Some((latency, bandwidth)) = notes.network {
-        let _ = writeln!(text, "network {latency:e} {bandwidth:e}");
+    if let Some(costs) = notes.costs {
+        let _ = writeln!(text, "network {:e} {:e}", costs.latency, costs.bandwidth);
     }
     for (number, site) in notes.sites.iter().enumerate() {
         let _ = writeln!(text, "site {number} {}", site.text);
