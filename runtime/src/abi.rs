@@ -188,6 +188,8 @@ pub struct Shared {
     pub count: i64,
     /// 1 if some indices may take much longer than others, or 0.
     pub uneven: i64,
+    /// 1 if outputs are partial results of folds, 0 if they are rows of arrays.
+    pub partials: i64,
 }
 
 /// Memory that the chunks of a loop write, in units: the meaning is that of `ravel_nest::ir::Output`.

@@ -452,6 +452,20 @@ impl Pool {
 }
 
 impl Job {
+    /// Runs all chunks on all threads, unless there is one chunk or the threads are busy.
+    fn run(self, chunks: i64, late: i64) {
+        if !run_on_threads(self, chunks, late) {
+            self.run_alone(chunks, 0);
+        }
+    }
+
+    /// Runs all chunks, one after the other, on this thread.
+    fn run_alone(self, chunks: i64, slot: usize) {
+        for number in 0..chunks {
+            self.run_chunk(number, slot);
+        }
+    }
+
     fn run_chunk(&self, chunk: i64, slot: usize) {
         stop::check();
         let lo = chunk * self.chunk;
@@ -468,7 +482,7 @@ impl Job {
 pub(crate) unsafe fn run_part(work: ParallelFn, ctx: *mut u8, count: i64, late: i64) {
     let job = Job { work, ctx, n: count, chunk: 1, session: stop::session() };
     if !run_on_threads(job, count, late) {
-        within(Inside::InnerChunk, || (0..count).for_each(|k| job.run_chunk(k, 0)));
+        within(Inside::InnerChunk, || job.run_alone(count, 0));
     }
 }
 
@@ -532,32 +546,16 @@ pub unsafe extern "C" fn ravel_parallel(
     let job = Job { work, ctx, n, chunk, session: stop::session() };
     let slot = usize::try_from(SLOT.get()).unwrap_or(0);
     match share::inside() {
-        Inside::Nothing => {
-            if !shared.is_null()
-                && let Some(world) = ranks::here()
-                // SAFETY: by contract.
-                && unsafe { ranks::shared::run(world, (work, ctx), (n, chunk, late), shared) }
-            {
-                return;
-            }
-            if !shared.is_null() && ranks::stats::is_tracing() && ranks::world().is_none() {
-                // SAFETY: by contract.
-                unsafe { ranks::shared::run_whole(ranks::stats::Why::OneRank, (work, ctx), (n, chunk, late), shared) };
-                return;
-            }
-            if run_on_threads(job, chunks, late) {
-                return;
-            }
+        Inside::Nothing if !shared.is_null() && ranks::are_there() => {
+            // SAFETY: by contract.
+            unsafe { ranks::shared::run((work, ctx), (n, chunk, late), shared, || job.run(chunks, late)) }
         }
+        Inside::Nothing => job.run(chunks, late),
         Inside::Chunk(pool) if chunks > 1 => {
             // SAFETY: pools are leaked on creation.
             unsafe { &*pool }.run_inner(job, chunks, slot);
-            return;
         }
-        _ => {}
-    }
-    for number in 0..chunks {
-        job.run_chunk(number, slot);
+        Inside::Chunk(_) | Inside::InnerChunk => job.run_alone(chunks, slot),
     }
 }
 

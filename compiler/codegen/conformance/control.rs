@@ -19,7 +19,7 @@ extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64, late: i
         DECLARED
             .lock()
             .expect("no test panics here")
-            .extend_from_slice(unsafe { std::slice::from_raw_parts(shared, 12) });
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(shared, 13) });
     }
     let context = context as usize;
     std::thread::scope(|scope| {
@@ -323,7 +323,7 @@ fn parallel_loops_see_outer_values_and_write_memory() {
         p[1],
         one,
         None,
-        Some(Box::new(Shared { site: null, work: eight, uneven: true, outputs: vec![output] })),
+        Some(Box::new(Shared { site: null, work: eight, uneven: true, partials: false, outputs: vec![output] })),
     );
     b.end_parfor();
     b.ret(&[]);
@@ -359,7 +359,7 @@ fn parallel_loops_see_outer_values_and_write_memory() {
         let here = 0x1000;
         jit.call("shared", &[here as u64, 9]).expect("the entry exists");
         let declared = DECLARED.lock().expect("no test panics here").clone();
-        assert_eq!(declared, [0, 8, 1, 1, here, 1, 1, 9, 8, 8, 1, 9]);
+        assert_eq!(declared, [0, 8, 1, 1, 0, here, 1, 1, 9, 8, 8, 1, 9]);
         let mut out = vec![0i64; 25];
         jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");
         assert_eq!(out, (0..25).map(|k| k / 5 * 100 + k % 5).collect::<Vec<i64>>());

@@ -25,7 +25,7 @@
 //!   ends. The cut does not depend on the number of threads. The last `m` chunks, none if that is left out, are begun when all others have been:
 //!   work that fills the time until the others end. The body sees outer values; it communicates through memory. A `parfor` inside another runs
 //!   sequentially.
-//! - **`shared site s work w [uneven] yields (...) ...`** on a `parfor`: processes that all run the program may share its chunks, for what these leave behind is
+//! - **`shared site s work w [uneven] [partials] yields (...) ...`** on a `parfor`: processes that all run the program may share its chunks, for what these leave behind is
 //!   declared: an [`Output`] each. The body then stores nowhere else but in memory of its own. Afterwards every process has all outputs.
 //! - **`launch [n0, n1, ...]`**: the body runs once for every position of the grid, on the work-items of a device, in any order. Addresses that
 //!   it uses are those of device buffers, of its own stack slots and of static data; see `ravel-codegen-opencl`. Backends for processors
@@ -479,6 +479,8 @@ pub struct Shared {
     pub work: Value,
     /// Some indices may take much longer than others.
     pub uneven: bool,
+    /// Outputs are partial results of folds, or else rows of arrays.
+    pub partials: bool,
     /// All memory that chunks write and that is not their own.
     pub outputs: Vec<Output>,
 }
@@ -526,7 +528,7 @@ impl Output {
 }
 
 impl Shared {
-    /// All values, in the order in which the runtime takes them; the number of outputs and `uneven` stand behind the first two there.
+    /// All values, in the order in which the runtime takes them; the number of outputs, `uneven` and `partials` stand behind the first two there.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         [&self.site, &self.work].into_iter().chain(self.outputs.iter().flat_map(Output::values))
     }

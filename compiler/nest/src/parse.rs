@@ -443,7 +443,7 @@ impl<'a> Parser<'a> {
         let site = self.value()?;
         self.expect("work")?;
         let work = self.value()?;
-        let uneven = self.eat("uneven");
+        let (uneven, partials) = (self.eat("uneven"), self.eat("partials"));
         let mut outputs = Vec::new();
         while self.eat("yields") {
             match <[Value; 8]>::try_from(self.args()?) {
@@ -451,7 +451,7 @@ impl<'a> Parser<'a> {
                 Err(_) => return self.error("the eight values of an output"),
             }
         }
-        Ok(Shared { site, work, uneven, outputs })
+        Ok(Shared { site, work, uneven, partials, outputs })
     }
 
     /// `(v3: i64 = v1, ...)`: parameters and initial values.

@@ -242,6 +242,9 @@ impl Printer<'_> {
                     if shared.uneven {
                         f.write_str("uneven ")?;
                     }
+                    if shared.partials {
+                        f.write_str("partials ")?;
+                    }
                     for output in &shared.outputs {
                         write!(f, "yields ({}) ", List(&output.values().map(|v| *v)))?;
                     }

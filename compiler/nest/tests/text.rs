@@ -83,7 +83,7 @@ fn everything() -> Module {
     b.begin_shared_parfor(n, one, Some(one), None);
     b.end_parfor();
     let output = Output::of([array, one, one, n, n, n, one, one]);
-    let shared = Shared { site: p, work: one, uneven: true, outputs: vec![output.clone(), output] };
+    let shared = Shared { site: p, work: one, uneven: true, partials: true, outputs: vec![output.clone(), output] };
     b.begin_shared_parfor(n, one, None, Some(Box::new(shared)));
     b.end_parfor();
     let place = b.begin_groups(&[n, one], &[4, 16]);

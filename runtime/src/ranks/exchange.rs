@@ -9,6 +9,7 @@ use std::ffi::c_int;
 use super::World;
 use super::mpi::MOST_BYTES;
 use super::plan::{Loop, Part};
+use super::stats::Watch;
 use crate::abi::Output;
 use crate::fault::Fault;
 
@@ -18,6 +19,16 @@ const SMALL: i64 = 64 << 10;
 thread_local! {
     /// Memory for what is packed, kept from one exchange to the next.
     static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What came out of an exchange.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gathered {
+    /// The least word of all ranks.
+    pub least: i64,
+    /// Seconds until all ranks had come, and until all bytes had; 0 unless somebody wants to know.
+    pub waiting: f64,
+    pub moving: f64,
 }
 
 /// What ranks leave of a loop, and where.
@@ -43,22 +54,23 @@ impl<'a> Exchange<'a> {
         self.parts[self.world.rank]
     }
 
-    /// Bytes of all ranks together.
-    pub fn bytes(&self) -> i64 {
-        self.lengths.iter().flatten().sum()
+    pub fn world(&self) -> &'a World {
+        self.world
     }
 
-    /// Sends the word of this rank and what it has computed; returns the words of all. Unless each of them is [`Self::GO_ON`], large outputs stay as they are.
+    /// Sends the word of this rank and what it has computed. Unless the words of all are [`Self::GO_ON`], large outputs stay as they are.
     ///
     /// # Safety
     /// The outputs are live memory that nothing else uses, and this rank's part of them is computed.
-    pub unsafe fn gather(&self, word: i64) -> Result<Vec<i64>, Fault> {
+    pub unsafe fn gather(&self, word: i64, watch: &mut Watch) -> Result<Gathered, Fault> {
         let is_small = |k: &usize| self.lengths[*k].iter().sum::<i64>() <= SMALL;
         let (small, large): (Vec<usize>, Vec<usize>) = (0..self.outputs.len()).partition(is_small);
         // SAFETY: by contract.
         let words = unsafe { self.packed(&small, Some(word)) }?;
-        if words.iter().any(|word| *word != Self::GO_ON) {
-            return Ok(words);
+        let least = words.into_iter().min().unwrap_or(Self::GO_ON);
+        let mut gathered = Gathered { least, waiting: watch.lap(), moving: 0.0 };
+        if least != Self::GO_ON {
+            return Ok(gathered);
         }
         for k in large {
             // SAFETY: by contract.
@@ -70,7 +82,8 @@ impl<'a> Exchange<'a> {
                 }
             }
         }
-        Ok(words)
+        gathered.moving = watch.lap();
+        Ok(gathered)
     }
 
     /// The word of a rank that has nothing to say.
@@ -128,6 +141,12 @@ impl<'a> Exchange<'a> {
                 visit(output.base.wrapping_offset(offset as isize), length as usize);
             });
         }
+    }
+
+    /// Calls `visit` with every piece of memory of all outputs.
+    pub fn each_output(&self, mut visit: impl FnMut(*mut u8, usize)) {
+        let all: Vec<usize> = (0..self.outputs.len()).collect();
+        (0..self.world.count).for_each(|rank| self.each_piece(rank, &all, &mut visit));
     }
 
     /// Memory that consists of a part of each rank, end to end.

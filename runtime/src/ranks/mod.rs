@@ -5,6 +5,7 @@
 //!
 //! Without a launcher nothing here does anything but ask whether there are ranks.
 
+mod check;
 mod exchange;
 mod mpi;
 mod plan;
@@ -48,6 +49,11 @@ pub(crate) fn world() -> Option<&'static World> {
 /// The ranks, on the thread that may talk to them.
 pub(crate) fn here() -> Option<&'static World> {
     WORLD.get().filter(|_| STARTED_HERE.get())
+}
+
+/// Whether parallel loops concern this: there are ranks, or what they would share is written down.
+pub(crate) fn are_there() -> bool {
+    here().is_some() || stats::is_tracing()
 }
 
 /// Whether this process is the one that reads and writes: that of rank 0, or the only one.

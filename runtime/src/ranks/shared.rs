@@ -10,17 +10,16 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Gathered};
 use super::plan::{Loop, Part};
-use super::stats::{self, Kind, Place, Watch, Why};
-use super::{Share, World};
+use super::stats::{Exchange as Note, Kind, Place, Watch, Why};
+use super::{Share, World, check, here, stats};
 use crate::abi::{Output, ParallelFn, Shared};
 use crate::fault::{self, Report};
 use crate::pool;
 
 /// A loop under way.
 struct Sharing<'a> {
-    world: &'a World,
     exchange: Exchange<'a>,
     work: ParallelFn,
     ctx: *mut u8,
@@ -42,110 +41,67 @@ thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
-/// What ranks share of a parallel loop, if they do.
+/// Runs a parallel loop: ranks share it, or each of them computes the whole.
 ///
 /// # Safety
-/// As for [`pool::ravel_parallel`].
+/// As for [`pool::ravel_parallel`]; `whole` computes the loop.
 pub(crate) unsafe fn run(
-    world: &World,
     (work, ctx): (ParallelFn, *mut u8),
     (n, chunk, late): (i64, i64, i64),
     shared: *const Shared,
-) -> bool {
+    whole: impl FnOnce(),
+) {
     // SAFETY: compiled code passes a declaration with its outputs behind it.
-    let (declared, outputs) = unsafe { declaration(shared) };
-    let given = Loop { n, chunk, late: late.max(0), in_turn: declared.uneven != 0 };
-    // SAFETY: by contract.
-    let whole = |why| stats::is_on() && unsafe { run_whole(why, (work, ctx), (n, chunk, late), shared) };
-    if given.chunks() < 2 {
-        return whole(Why::OneChunk);
-    }
-    if world.settings.share == Share::Never {
-        return whole(Why::Never);
-    }
-    let (exchange, cycles) = (Exchange::new(world, given, outputs), declared.work as f64 * n as f64);
-    let pays = || world.settings.costs.pays(cycles, exchange.bytes() as f64, world.count);
-    if world.settings.share == Share::Auto && !pays() {
-        return whole(Why::Costs);
-    }
-    let part = exchange.own();
-    let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
-    let sharing = Sharing { world, exchange, work, ctx, given, part, least, found };
-    let mut watch = Watch::start();
-    // SAFETY: `chunk_of_part` may run on any thread, as `work` may, and `sharing` outlives the loop.
-    unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(&sharing).cast_mut().cast(), part.count(), part.late()) };
-    let seconds_computing = watch.lap();
-    // SAFETY: the part is computed, and no thread works on the loop any more.
-    let [seconds_waiting, seconds_moving] = unsafe { sharing.meet() };
-    if stats::is_on() {
-        // SAFETY: positions are constants of compiled code.
-        let place = unsafe { Place::at(declared.site) };
-        let (chunks, bytes) = (given.chunks(), sharing.exchange.bytes());
-        let kind = kind_of(given, outputs);
-        stats::note(&stats::Exchange {
-            kind,
-            place,
-            cycles,
-            chunks,
-            bytes,
-            seconds_computing,
-            seconds_waiting,
-            seconds_moving,
-        });
-    }
-    true
-}
-
-/// What a loop leaves more of, rows or partial results. Partial results are there once for each chunk.
-fn kind_of(given: Loop, outputs: &[Output]) -> Kind {
-    let bytes = |output: &Output| (output.end - output.first) * output.bytes * output.pieces;
-    let (partials, rows): (Vec<&Output>, Vec<&Output>) =
-        outputs.iter().partition(|output| given.chunk > 1 && output.per == given.chunk);
-    let sum = |outputs: Vec<&Output>| outputs.into_iter().map(bytes).sum::<i64>();
-    if sum(partials) > sum(rows) { Kind::Partials } else { Kind::Gather }
-}
-
-/// # Safety
-/// Compiled code has passed it.
-unsafe fn declaration<'a>(shared: *const Shared) -> (Shared, &'a [Output]) {
-    // SAFETY: a declaration has its outputs behind it.
-    unsafe {
+    let (declared, outputs) = unsafe {
         let declared = *shared;
         let count = usize::try_from(declared.count).unwrap_or(0);
         (declared, std::slice::from_raw_parts(shared.add(1).cast::<Output>(), count))
-    }
-}
-
-/// Runs all of a loop that ranks could share, and notes how long that took.
-///
-/// # Safety
-/// As for [`pool::ravel_parallel`].
-pub(crate) unsafe fn run_whole(
-    why: Why,
-    (work, ctx): (ParallelFn, *mut u8),
-    (n, chunk, late): (i64, i64, i64),
-    shared: *const Shared,
-) -> bool {
-    // SAFETY: by contract.
-    let (declared, outputs) = unsafe { declaration(shared) };
+    };
     let given = Loop { n, chunk, late: late.max(0), in_turn: declared.uneven != 0 };
-    let mut watch = Watch::start();
-    // SAFETY: by contract; without a declaration nothing is shared.
-    unsafe { pool::ravel_parallel(work, ctx, n, chunk, late, std::ptr::null()) };
-    let seconds = watch.lap();
-    let all = given.part(0, 1);
-    stats::note(&stats::Exchange {
-        kind: Kind::Whole(why),
-        // SAFETY: positions are constants of compiled code.
+    let bytes = outputs.iter().map(|output| given.bytes(&given.part(0, 1), output)).sum();
+    let mut note = Note {
+        kind: if declared.partials != 0 { Kind::Partials } else { Kind::Gather },
+        // SAFETY: compiled code passes a position that stays.
         place: unsafe { Place::at(declared.site) },
         cycles: declared.work as f64 * n as f64,
         chunks: given.chunks(),
-        bytes: outputs.iter().map(|output| given.bytes(&all, output)).sum(),
-        seconds_computing: seconds,
+        bytes,
+        seconds_computing: 0.0,
         seconds_waiting: 0.0,
         seconds_moving: 0.0,
-    });
-    true
+    };
+    let mut watch = Watch::start();
+    match here().ok_or(Why::OneRank).and_then(|world| world.pays(&note).map(|()| world)) {
+        Ok(world) => {
+            let exchange = Exchange::new(world, given, outputs);
+            if world.settings.check > 0 {
+                let sizes = [n, chunk, late, declared.work, bytes];
+                world.check_place(&note.place.text(), &sizes).unwrap_or_else(|fault| fault::raise(fault));
+            }
+            let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
+            let sharing = Sharing { part: exchange.own(), exchange, work, ctx, given, least, found };
+            // SAFETY: by contract.
+            unsafe { sharing.run(&mut watch, &mut note) };
+        }
+        Err(why) => {
+            whole();
+            note.kind = Kind::Whole(why);
+            note.seconds_computing = watch.lap();
+        }
+    }
+    stats::note(&note);
+}
+
+impl World {
+    /// Do ranks share a loop? Or why do they not?
+    fn pays(&self, of: &Note) -> Result<(), Why> {
+        match self.settings.share {
+            _ if of.chunks < 2 => Err(Why::OneChunk),
+            Share::Never => Err(Why::Never),
+            Share::Auto if !self.settings.costs.pays(of.cycles, of.bytes as f64, self.count) => Err(Why::Costs),
+            Share::Auto | Share::Always => Ok(()),
+        }
+    }
 }
 
 /// Computes one chunk of a part.
@@ -186,7 +142,7 @@ pub(crate) fn end_in_chunk(report: Report) -> ! {
     }
     pool::leave_chunk();
     // SAFETY: this is the thread that began the loop, and no other works on it any more.
-    let _ = unsafe { sharing.meet() };
+    unsafe { sharing.meet(&mut Watch::start()) };
     wait_for_the_end()
 }
 
@@ -197,27 +153,55 @@ fn wait_for_the_end() -> ! {
 }
 
 impl Sharing<'_> {
-    /// Exchanges what ranks have computed; does not return if one of them has found a fault. Returns the seconds of waiting and of moving.
+    /// Computes this rank's part, and has those of the others.
+    ///
+    /// # Safety
+    /// The outputs are live memory that nothing but the loop uses, and the loop's function may run on any thread.
+    unsafe fn run(mut self, watch: &mut Watch, note: &mut Note) {
+        // SAFETY: by contract.
+        let before = (self.exchange.checks() > 1).then(|| unsafe { self.exchange.copied() });
+        // SAFETY: by contract.
+        unsafe { self.compute() };
+        note.seconds_computing = watch.lap();
+        // SAFETY: the part is computed, and no thread works on the loop any more.
+        let gathered = unsafe { self.meet(watch) };
+        (note.seconds_waiting, note.seconds_moving) = (gathered.waiting, gathered.moving);
+        let Some(before) = before else { return };
+        self.part = self.given.part(0, 1);
+        // SAFETY: as above. Outputs have their old bytes, so that the loop can run again.
+        let differs = unsafe {
+            let together = self.exchange.copied();
+            self.exchange.restore(&before);
+            self.compute();
+            check::differs(&before, &self.exchange.copied(), &together)
+        };
+        let what = format!("ranks have computed something else than each of them would at {}", note.place.text());
+        self.exchange.all_agree(!differs, &what).unwrap_or_else(|fault| fault::raise(fault));
+    }
+
+    /// Computes the chunks of the part with all threads.
+    ///
+    /// # Safety
+    /// The loop's function may run on any thread with its context.
+    unsafe fn compute(&self) {
+        let Sharing { part, .. } = self;
+        // SAFETY: `chunk_of_part` may run on any thread, as the loop's function may, and `self` outlives the loop.
+        unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(self).cast_mut().cast(), part.count(), part.late()) };
+    }
+
+    /// Exchanges what ranks have computed; does not return if one of them has found a fault.
     ///
     /// # Safety
     /// As for [`Exchange::gather`].
-    unsafe fn meet(&self) -> [f64; 2] {
-        let mut watch = Watch::start();
-        if let Err(fault) = stats::wait(self.world) {
-            fault::raise(fault);
-        }
-        let waiting = watch.lap();
+    unsafe fn meet(&self, watch: &mut Watch) -> Gathered {
         let own = self.least.load(Ordering::Relaxed);
         // SAFETY: by contract.
-        let least = match unsafe { self.exchange.gather(own) } {
-            Ok(words) => words.into_iter().min().unwrap_or(Exchange::GO_ON),
-            Err(fault) => fault::raise(fault),
-        };
-        if least == Exchange::GO_ON {
-            return [waiting, watch.lap()];
+        let gathered = unsafe { self.exchange.gather(own, watch) }.unwrap_or_else(|fault| fault::raise(fault));
+        if gathered.least == Exchange::GO_ON {
+            return gathered;
         }
-        let report = if own == least { self.found.lock().ok().and_then(|mut found| found.take()) } else { None };
-        match report {
+        let found = self.found.lock().ok().and_then(|mut found| found.take());
+        match found.filter(|_| own == gathered.least) {
             Some(report) => fault::end_process(report),
             None => wait_for_the_end(),
         }

@@ -63,9 +63,9 @@ pub(crate) struct Exchange {
     pub bytes: i64,
     /// Seconds that this rank took for its chunks.
     pub seconds_computing: f64,
-    /// Seconds until the others had come.
+    /// Seconds until all ranks had met: with the time of what is small, and travels then.
     pub seconds_waiting: f64,
-    /// Seconds in which bytes moved.
+    /// Seconds in which the rest moved.
     pub seconds_moving: f64,
 }
 
@@ -84,7 +84,7 @@ impl Place {
     }
 
     /// Its first line; others quote the source.
-    fn text(self) -> String {
+    pub(super) fn text(self) -> String {
         if self.0.is_null() {
             return String::new();
         }
@@ -114,14 +114,6 @@ impl Watch {
 /// Whether exchanges are noted: on all ranks, or on none.
 pub(crate) fn is_on() -> bool {
     COUNTING.load(Ordering::Relaxed)
-}
-
-/// Waits for the other ranks, so that what follows takes no longer than moving.
-///
-/// # Errors
-/// Those of MPI.
-pub(super) fn wait(world: &World) -> Result<(), Fault> {
-    if is_on() { gather(world, &[0]).map(drop) } else { Ok(()) }
 }
 
 /// Whether a trace is written. Then loops that could be shared are noted in a program of one rank, too.

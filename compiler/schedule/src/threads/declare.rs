@@ -99,8 +99,14 @@ impl Lower<'_, '_> {
         Some(Output { base, per, first, end, stride: bytes, bytes, pieces: one, pitch: zero })
     }
 
-    /// The declaration of a loop over an axis of a partition.
-    pub fn declaration(&mut self, span: Span, part: &Part, axis: usize, outputs: Vec<Output>) -> Option<Box<Shared>> {
+    /// The declaration of a loop over an axis of a partition, which leaves rows or `partials`.
+    pub fn declaration(
+        &mut self,
+        span: Span,
+        (part, axis): (&Part, usize),
+        partials: bool,
+        outputs: Vec<Output>,
+    ) -> Option<Box<Shared>> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let (_, inner) = self.lengths(lower, upper, axis);
         // Cycles are counted in whole ones, cells of less in tens.
@@ -109,6 +115,6 @@ impl Lower<'_, '_> {
         let work = self.b.binary(NestBin::SDiv, tenths, ten);
         let uneven = self.is_uneven(part.body);
         let site = self.position(span);
-        Some(Box::new(Shared { site, work, uneven, outputs }))
+        Some(Box::new(Shared { site, work, uneven, partials, outputs }))
     }
 }

@@ -139,7 +139,7 @@ impl Lower<'_, '_> {
         let rows = self.rows_left(fold.part, &fold.cut, sinks);
         let outputs = partials.zip(rows).map(|(partials, rows)| [vec![partials], rows].concat());
         let span = self.func.insts[fold.inst].span;
-        let shared = outputs.and_then(|outputs| self.declaration(span, fold.part, fold.cut.axis(), outputs));
+        let shared = outputs.and_then(|outputs| self.declaration(span, (fold.part, fold.cut.axis()), true, outputs));
         let (bounds, number) = self.begin_chunks(fold.part, &fold.cut, shared)?;
         self.partials_of(fold, &totals, number, |lower, starts| cells(lower, starts, bounds))?;
         self.close();

@@ -98,7 +98,7 @@ impl<'m> Lower<'m, '_> {
         // Most of the work is that of the first.
         let fold = all.first()?;
         let span = self.func.insts[fold.inst].span;
-        let mut shared = self.declaration(span, fold.part, fold.cut.axis(), outputs)?;
+        let mut shared = self.declaration(span, (fold.part, fold.cut.axis()), true, outputs)?;
         shared.work = self.b.mul(shared.work, fold.cut.chunk);
         Some(shared)
     }
