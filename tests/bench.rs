@@ -66,6 +66,14 @@ fn device_table() -> Result<(), Failed> {
     }
 }
 
+/// The arithmetic of the simulator of ranks, by Python's own tests.
+fn simulator() -> Result<(), Failed> {
+    let mut tests = Command::new("python3");
+    tests.args(["-m", "unittest", "-q"]).current_dir(repository().join("tests/bench/ranks"));
+    let run = finish(tests.env("PYTHONDONTWRITEBYTECODE", "1"), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/bench");
     let mut trials = Vec::new();
@@ -88,6 +96,7 @@ fn main() -> ExitCode {
     let has_python = Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success());
     if has_python {
         trials.push(Trial::test("table of the library", library_table));
+        trials.push(Trial::test("simulator of ranks", simulator));
     }
     if has_device() && has_python {
         trials.push(Trial::test("table of devices", device_table));
