@@ -78,7 +78,8 @@ def moving(event, size, chunks, ranks, setting):
 def replay(trace, ranks, setting):
     """The times of the slowest rank, in the end of each of which all ranks have met."""
     times, network, noise = Times(), setting.network, setting.noise
-    crowd = max(1.0, ranks * setting.threads / setting.cores) if setting.cores else 1.0
+    # The core with one rank more than others is waited for.
+    crowd = max(1, math.ceil(ranks * setting.threads / setting.cores)) if setting.cores else 1
     costs = measured_costs(network, ranks)
     grown = ranks if setting.weak else 1
     for event in trace.events:
