@@ -168,7 +168,7 @@ pub(super) fn start(world: Option<&World>) -> Result<(), Fault> {
     crate::stats::enable();
     COUNTING.store(true, Ordering::Relaxed);
     TRACING.store(traces, Ordering::Relaxed);
-    *notes() = Some(Notes::new(world.map(|world| world.settings.costs)));
+    *notes() = Some(Notes::new(world.map(|world| world.settings.costs), traces));
     Ok(())
 }
 
@@ -188,7 +188,7 @@ pub(super) fn finish(world: Option<&World>) -> Result<(), Fault> {
             *report() = Some(report::text(&records, &notes.sites, &world.mpi.version));
         }
     }
-    if !is_tracing() {
+    if !notes.traces {
         return Ok(());
     }
     let slowest = trace::gather(world, &mut notes.events)?;
@@ -231,6 +231,8 @@ struct Notes {
     last: Instant,
     /// What a network takes, as ranks have measured it.
     costs: Option<Costs>,
+    /// Whether events are kept.
+    traces: bool,
     sites: Vec<Site>,
     /// The number of the site whose text lies at an address.
     numbers: HashMap<usize, usize>,
@@ -314,12 +316,13 @@ impl Totals {
 }
 
 impl Notes {
-    fn new(costs: Option<Costs>) -> Notes {
+    fn new(costs: Option<Costs>, traces: bool) -> Notes {
         let now = Instant::now();
         Notes {
             began: now,
             last: now,
             costs,
+            traces,
             sites: Vec::new(),
             numbers: HashMap::new(),
             totals: Default::default(),
@@ -346,7 +349,7 @@ impl Notes {
         let site = self.site(exchange.place);
         self.totals[kind.number()].add(exchange);
         self.sites[site].totals[kind.number()].add(exchange);
-        if !is_tracing() {
+        if !self.traces {
             return;
         }
         let now = Instant::now();
@@ -357,5 +360,66 @@ impl Notes {
         }
         let replicated = (between - computing - waiting - moving).max(0.0);
         self.events.push(Event { kind, site, cycles, chunks, bytes, replicated, computing, waiting, moving });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(kind: Kind, text: &'static CStr, chunks: i64) -> Exchange {
+        Exchange {
+            kind,
+            // SAFETY: the text is static.
+            place: unsafe { Place::at(text.as_ptr()) },
+            cycles: 3e6,
+            chunks,
+            bytes: 80,
+            seconds_computing: 1.0,
+            seconds_waiting: 0.25,
+            seconds_moving: 0.5,
+        }
+    }
+
+    #[test]
+    fn totals_are_kept_by_kind_and_by_position() {
+        let mut notes = Notes::new(None, false);
+        // The same position in two pieces of compiled code; what follows its first line does not count.
+        for text in [c"p.sac:1:2 in f", c"p.sac:1:2 in f\n 1 | text", c"p.sac:3:4 in f"] {
+            notes.add(&exchange(Kind::Gather, text, 10));
+        }
+        notes.add(&Exchange { place: Place::NONE, ..exchange(Kind::Broadcast, c"", 0) });
+        let texts: Vec<&str> = notes.sites.iter().map(|site| site.text.as_str()).collect();
+        assert_eq!(texts, ["p.sac:1:2 in f", "p.sac:3:4 in f", ""]);
+        let gathers = Totals { times: 3.0, loops: 3.0, bytes: 240.0, computing: 3.0, waiting: 0.75, moving: 1.5 };
+        assert_eq!(notes.totals[Kind::Gather.number()], gathers);
+        assert_eq!(notes.sites[0].totals[Kind::Gather.number()].times, 2.0);
+        assert_eq!(notes.totals[Kind::Broadcast.number()].loops, 0.0);
+        assert!(notes.events.is_empty());
+    }
+
+    #[test]
+    fn a_trace_has_what_lay_between_exchanges() {
+        let mut notes = Notes::new(None, true);
+        let short = Exchange { seconds_computing: 0.0, seconds_waiting: 0.0, seconds_moving: 0.0, ..exchange(Kind::Whole(Why::OneRank), c"p", 2) };
+        notes.add(&short);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        notes.add(&short);
+        // No time is left between exchanges that are said to have taken longer than there was.
+        notes.add(&exchange(Kind::Partials, c"p", 2));
+        let between: Vec<f64> = notes.events.iter().map(|event| event.replicated).collect();
+        assert!(between[1] >= 2e-3 && between[2] == 0.0, "{between:?}");
+        assert_eq!(notes.events[2].kind.name(), "partials");
+    }
+
+    #[test]
+    fn kinds_have_numbers_of_their_own() {
+        assert!(Kind::ALL.iter().enumerate().all(|(number, kind)| kind.number() == number));
+    }
+
+    #[test]
+    fn a_watch_reads_no_clock_without_statistics() {
+        assert!(!is_on());
+        assert_eq!((Watch::start().0, Watch::start().lap()), (None, 0.0));
     }
 }

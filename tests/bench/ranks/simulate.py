@@ -47,6 +47,7 @@ def arguments():
     parser.add_argument("--weak", action="store_true", help="every rank has the work of the trace")
     parser.add_argument("--runs", type=int, default=5, help="of each number of ranks, for --check")
     parser.add_argument("--build", default="", help="options of `ravel build`, for --check")
+    parser.add_argument("--arguments", default="", help="of the program, for --check")
     options = parser.parse_args()
     if not options.cases and not options.trace:
         parser.error("the file of a trace, or a program")
@@ -132,6 +133,7 @@ def check(options):
     """Measures a program, and predicts the same from the runs on one rank."""
     cores = options.cores or os.cpu_count() or 1
     counts = options.ranks or [1, 2, 4]
+    arguments_of_program = options.arguments.split()
     with tempfile.TemporaryDirectory() as folder:
         program = measure.build(options.trace, folder, options.build.split())
         # The ranks take turns: what else the machine does meets all of them.
@@ -139,7 +141,7 @@ def check(options):
         traces = {count: [] for count in kinds}
         for _ in range(options.runs):
             for count in kinds:
-                traces[count].append(measure.trace_of(program, count, options.threads, options.share))
+                traces[count].append(measure.trace_of([program, *arguments_of_program], count, options.threads, options.share))
     alone = median(traces[1])
     several = next((traces[count][0] for count in kinds if count > 1), None)
     network = network_named(options.network or "here", several or alone)

@@ -83,16 +83,16 @@ def build(program, folder, options):
     return executable
 
 
-def trace_of(program, ranks, threads, share):
-    """The trace of one run."""
+def trace_of(command, ranks, threads, share):
+    """The trace of one run of a program with its arguments."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace"
         output(
-            [*launcher(ranks), program],
+            [*launcher(ranks), *command],
             RAVEL_STATS="ranks", RAVEL_RANKS_TRACE=str(path), RAVEL_THREADS=str(threads), RAVEL_RANKS_SHARE=share,
         )
         if not path.exists():
-            raise Failed(f"{program} wrote no trace: did it end by `exit`?")
+            raise Failed(f"{command[0]} wrote no trace: did it end by `exit`?")
         trace = parse(path.read_text())
     if trace.ranks != ranks:
         raise Malformed(f"started {ranks} ranks, the trace has {trace.ranks}")
