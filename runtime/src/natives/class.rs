@@ -41,8 +41,10 @@ pub(super) fn root<R: Passed>(name: &str, run: impl FnOnce() -> Result<R, Fault>
 }
 
 /// Runs a native of class [`Class::Write`]. If rank 0 cannot write, its fault ends all ranks.
+///
+/// Traces are called in loops whose chunks ranks share: there the rank that computes the chunk has the value, and no other one.
 pub(super) fn write(run: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
-    if ranks::is_root() { run() } else { Ok(()) }
+    if ranks::is_root() || ranks::shared::is_in_chunk() { run() } else { Ok(()) }
 }
 
 /// The class of a word, and the call of a native by that class.

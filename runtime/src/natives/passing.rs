@@ -340,9 +340,11 @@ fn exchange_large<R: Passed>(world: &World, results: &mut R) -> Result<(), Fault
 
 /// Runs something on rank 0; all ranks have its results, or its fault.
 pub(super) fn from_root<R: Passed>(name: &str, run: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
-    let Some(world) = ranks::here() else {
-        // Other ranks may be elsewhere: nobody would answer.
-        let text = format!("{name} is run by rank 0 for all ranks, so a loop on several threads cannot call it");
+    let Some(world) = ranks::here().filter(|_| !ranks::shared::is_in_chunk()) else {
+        // Other ranks are elsewhere: nobody would answer.
+        let text = format!(
+            "{name} is run by rank 0 for all ranks, so a loop that several threads or ranks share cannot call it"
+        );
         return Err(Fault::new(text));
     };
     let mut first = [0; FIRST];

@@ -14,6 +14,7 @@ pub(crate) mod shared;
 pub(crate) mod stats;
 
 use std::cell::Cell;
+use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::fault::Fault;
@@ -59,6 +60,13 @@ pub(crate) fn are_there() -> bool {
 /// Whether this process is the one that reads and writes: that of rank 0, or the only one.
 pub fn is_root() -> bool {
     world().is_none_or(|world| world.rank == 0)
+}
+
+/// A command that the program starts is none of its ranks, although it inherits what the launcher has said.
+pub(crate) fn set_apart(command: &mut Command) {
+    if world().is_some() {
+        command.env("RAVEL_RANKS", "off");
+    }
 }
 
 /// Joins the ranks that a launcher has started, if it has started several. Called by the thread that runs the program.
