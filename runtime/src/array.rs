@@ -345,7 +345,7 @@ impl Array {
         // SAFETY: the object is valid, and `copy` returns an owned reference.
         unsafe {
             let copied = buffer::copy(self.object.as_ptr())?;
-            NonNull::new(copied).map(|object| Array::from_raw(object)).ok_or_else(|| Fault::new("out of memory"))
+            NonNull::new(copied).map(|object| Array::from_raw(object)).ok_or_else(|| Fault::here("out of memory"))
         }
     }
 }

@@ -21,9 +21,9 @@ const BROKEN_PIPE_STATUS: i32 = 128 + libc::SIGPIPE;
 /// A failed write is a fault: the program has no other way to learn of it. Nobody is left to hear of a broken pipe.
 pub(crate) fn checked(result: Result<(), i32>) -> Result<(), Fault> {
     result.map_err(|errno| match errno {
-        libc::EPIPE => Fault { ending: Ending::Exit { status: BROKEN_PIPE_STATUS }, ..Fault::new("") },
+        libc::EPIPE => Fault { ending: Ending::Exit { status: BROKEN_PIPE_STATUS }, ..Fault::here("") },
         libc::EBADF => Fault::new("cannot write to the stream: it is not open for writing"),
-        errno => Fault::new(format!("cannot write to the stream: {}", error_text(errno))),
+        errno => Fault::here(format!("cannot write to the stream: {}", error_text(errno))),
     })
 }
 
