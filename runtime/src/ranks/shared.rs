@@ -95,12 +95,12 @@ pub(crate) unsafe fn run(
 impl World {
     /// Do ranks share a loop? Or why do they not?
     fn pays(&self, of: &Note) -> Result<(), Why> {
-        let pays = match self.settings.share {
-            Share::Auto => self.settings.costs.pays(of.cycles, of.bytes as f64, self.count),
-            Share::Always => true,
-            Share::Never => false,
-        };
-        if pays && of.chunks > 1 { Ok(()) } else { Err(Why::Costs) }
+        match self.settings.share {
+            _ if of.chunks < 2 => Err(Why::OneChunk),
+            Share::Never => Err(Why::Never),
+            Share::Auto if !self.settings.costs.pays(of.cycles, of.bytes as f64, self.count) => Err(Why::Costs),
+            Share::Auto | Share::Always => Ok(()),
+        }
     }
 }
 
