@@ -15,7 +15,7 @@ use super::plan::{Loop, Part};
 use super::stats::{Exchange as Note, Kind, Place, Watch, Why};
 use super::{Share, World, check, here, stats};
 use crate::abi::{Output, ParallelFn, Shared};
-use crate::fault::{self, Report};
+use crate::fault::{self, Report, Speaker};
 use crate::pool;
 
 /// A loop under way.
@@ -95,12 +95,12 @@ pub(crate) unsafe fn run(
 impl World {
     /// Do ranks share a loop? Or why do they not?
     fn pays(&self, of: &Note) -> Result<(), Why> {
-        let pays = match self.settings.share {
-            Share::Auto => self.settings.costs.pays(of.cycles, of.bytes as f64, self.count),
-            Share::Always => true,
-            Share::Never => false,
-        };
-        if pays && of.chunks > 1 { Ok(()) } else { Err(Why::Costs) }
+        match self.settings.share {
+            _ if of.chunks < 2 => Err(Why::OneChunk),
+            Share::Never => Err(Why::Never),
+            Share::Auto if !self.settings.costs.pays(of.cycles, of.bytes as f64, self.count) => Err(Why::Costs),
+            Share::Auto | Share::Always => Ok(()),
+        }
     }
 }
 
@@ -202,7 +202,10 @@ impl Sharing<'_> {
         }
         let found = self.found.lock().ok().and_then(|mut found| found.take());
         match found.filter(|_| own == gathered.least) {
-            Some(report) => fault::end_process(report),
+            Some(mut report) => {
+                report.fault.speaker = Speaker::This;
+                fault::end_process(report)
+            }
             None => wait_for_the_end(),
         }
     }
