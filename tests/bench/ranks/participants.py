@@ -31,8 +31,10 @@ class Launcher:
         return finished([*self.command, "-n", str(ranks), *command], settings)
 
     def version(self):
-        """What it says of itself in its first words."""
-        return " ".join(finished([self.command[0], "--version"], {}).split()[:5])
+        """What it says of itself, up to the first number with a point."""
+        text = " ".join(finished([self.command[0], "--version"], {}).split())
+        found = re.match(r".*?\d+(\.\d+)+", text)
+        return found[0] if found else text[:40]
 
 
 def environment(settings):
