@@ -47,6 +47,14 @@ fn library_table() -> Result<(), Failed> {
     if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
 }
 
+/// The table of ranks: its programs run on several, with equal checksums.
+fn ranks_table() -> Result<(), Failed> {
+    let mut run = Command::new("python3");
+    run.arg(repository().join("tests/bench/ranks/run")).args(["--quick", "--no-peers", "--runs=1"]);
+    let run = finish(run.env("RAVEL_BIN", ravel()), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
 /// The table of devices: all its programs run, of small size; what the peers say does not matter.
 fn device_table() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
@@ -125,11 +133,15 @@ fn main() -> ExitCode {
             trials.push(Trial::test(name, move || agree(&program, macros)));
         }
     }
-    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success());
+    let has = |program| Command::new(program).arg("--version").output().is_ok_and(|answer| answer.status.success());
+    let has_python = has("python3");
     if has_python {
         trials.push(Trial::test("table of the library", library_table));
         trials.push(Trial::test("simulator of ranks", simulator));
         trials.push(Trial::test("simulator of ranks, a trace", simulator_of_a_trace));
+    }
+    if has_python && has("mpirun") {
+        trials.push(Trial::test("table of ranks", ranks_table));
     }
     if has_device() && has_python {
         trials.push(Trial::test("table of devices", device_table));

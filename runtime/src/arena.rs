@@ -91,7 +91,7 @@ pub extern "C" fn ravel_arena_enter(bytes: i64) -> *mut u8 {
     let place = usize::try_from(bytes).ok().and_then(|bytes| STACK.with(|stack| stack.borrow_mut().enter(bytes)));
     match place {
         Some(place) => place,
-        None => fault::raise(Fault::new(format!("out of memory for {bytes} bytes of temporary values"))),
+        None => fault::raise(Fault::here(format!("out of memory for {bytes} bytes of temporary values"))),
     }
 }
 

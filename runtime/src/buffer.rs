@@ -348,7 +348,7 @@ pub extern "C" fn ravel_scratch_alloc(bytes: i64) -> *mut u8 {
             lost::note_scratch(block, usize::try_from(bytes).unwrap_or(0));
             block
         }
-        None => fault::raise(Fault::new(format!("out of memory for {bytes} bytes of temporary values"))),
+        None => fault::raise(Fault::here(format!("out of memory for {bytes} bytes of temporary values"))),
     }
 }
 

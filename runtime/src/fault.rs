@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::ranks::shared;
-use crate::{device, pool, profile, stop, stream};
+use crate::{device, pool, profile, ranks, stop, stream};
 
 pub mod labels;
 mod messages;
@@ -33,6 +33,21 @@ pub struct Fault {
     pub extents: Box<[(u32, i64)]>,
     /// How the program ends.
     pub ending: Ending,
+    /// Which rank says so, where the program has several.
+    pub speaker: Speaker,
+}
+
+/// Which rank says what has ended the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Speaker {
+    /// Replicated code faults on every rank: rank 0 says it.
+    Root,
+    /// It may be one rank's alone: whichever has it says it, rank 0 first.
+    Whoever,
+    /// All ranks know that it is this one.
+    This,
+    /// All ranks know that it is another one.
+    Other,
 }
 
 /// How a fault ends the program.
@@ -71,7 +86,18 @@ const INTERRUPTED: i32 = 128 + libc::SIGINT;
 impl Fault {
     /// A run-time error without a code.
     pub fn new(message: impl Into<String>) -> Fault {
-        Fault { code: None, message: message.into(), extents: Box::default(), ending: Ending::Error }
+        Fault {
+            code: None,
+            message: message.into(),
+            extents: Box::default(),
+            ending: Ending::Error,
+            speaker: Speaker::Root,
+        }
+    }
+
+    /// A run-time error that other ranks may not have: a lack of memory, a full disk.
+    pub fn here(message: impl Into<String>) -> Fault {
+        Fault { speaker: Speaker::Whoever, ..Fault::new(message) }
     }
 
     /// A run-time error that the compiler may foresee under this code.
@@ -306,15 +332,25 @@ pub(crate) fn end_process(report: Report) -> ! {
     };
     let mut text = report.to_string();
     let mut status = report.status();
+    let mut speaker = report.fault.speaker;
     // A program that calls `exit` has not said that all is well with its output.
     if let (Ending::Exit { .. }, Err(fault)) = (report.fault.ending, written) {
         let failure = Report::new(None, fault);
+        speaker = failure.fault.speaker;
         text = failure.to_string();
         status = if status == 0 { failure.status() } else { status };
+    }
+    if !text.is_empty() {
+        text.insert_str(0, &ranks::take_turn(speaker));
     }
     // Where nobody listens, the status still tells.
     let _ = std::io::stderr().write_all(text.as_bytes());
     profile::finish();
+    match speaker {
+        // `exit` is called by all ranks.
+        Speaker::Root if text.is_empty() => ranks::leave(status),
+        _ => ranks::abort(status),
+    }
     std::process::exit(status)
 }
 
@@ -482,7 +518,7 @@ pub unsafe extern "C" fn ravel_fault_message(pos: *const c_char, text: *const c_
 pub unsafe extern "C" fn ravel_fault_memory(pos: *const c_char, bytes: i64) -> ! {
     // SAFETY: by contract.
     let pos = unsafe { text_of(pos) };
-    raise_at(pos.as_deref(), Fault::new(format!("out of memory: {bytes} bytes are not available")))
+    raise_at(pos.as_deref(), Fault::here(format!("out of memory: {bytes} bytes are not available")))
 }
 
 #[cfg(test)]

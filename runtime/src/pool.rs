@@ -183,6 +183,8 @@ unsafe impl Send for Pool {}
 static CURRENT: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
 static CREATE: Mutex<()> = Mutex::new(());
 static REQUESTED: AtomicUsize = AtomicUsize::new(0);
+/// Somebody has set the number.
+static GIVEN: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static SLOT: Cell<i64> = const { Cell::new(0) };
@@ -193,7 +195,13 @@ thread_local! {
 /// Call it between runs; sections that are running keep their threads.
 pub fn set_threads(threads: usize) {
     REQUESTED.store(threads.clamp(1, MAX_THREADS), Ordering::SeqCst);
+    GIVEN.store(true, Ordering::SeqCst);
     abandon();
+}
+
+/// The number of threads that somebody has asked for: [`set_threads`], else `RAVEL_THREADS`.
+pub(crate) fn asked_for() -> Option<usize> {
+    (GIVEN.load(Ordering::SeqCst) || std::env::var_os("RAVEL_THREADS").is_some()).then(threads)
 }
 
 /// Number of threads of a parallel section: what [`set_threads`] said, else `RAVEL_THREADS`, else the cores of the machine.
@@ -256,7 +264,7 @@ fn current() -> &'static Pool {
         bed: Mutex::new(()),
         alarm: Condvar::new(),
         // With more threads than cores a spinning worker only takes the core from a working one.
-        spin_time: if threads <= cores() { SPIN_TIME } else { Duration::ZERO },
+        spin_time: if threads * ranks::sharing_cores() <= cores() { SPIN_TIME } else { Duration::ZERO },
     }));
     for slot in 1..threads {
         // A worker that cannot be started is missing, not fatal: the others take its chunks.

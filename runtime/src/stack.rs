@@ -175,7 +175,7 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
         // The thread never returns to the code that overflowed. It can only have been interrupted inside compiled code or a
         // native it called; allocating here is not strictly allowed in a handler, but the alternative is to say nothing.
         // The position that compiled code set last is that of some call before the recursion: it would mislead.
-        fault::raise_at(None, Fault::new(exhausted()));
+        fault::raise_at(None, Fault::here(exhausted()));
     }
     // SAFETY: restores the default action; the access is repeated on return and ends the process as usual.
     unsafe {

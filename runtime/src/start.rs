@@ -91,7 +91,14 @@ pub unsafe fn run_program(entry: EntryFn) -> i32 {
         profile::begin();
         // SAFETY: by contract.
         let status = unsafe { entry() };
-        if let Err(fault) = ranks::finish() {
+        if ranks::world().is_some() {
+            // What cannot be written is said while there is somebody to be told.
+            device::finish();
+            if let Err(fault) = stream::finish() {
+                fault::raise(fault);
+            }
+        }
+        if let Err(fault) = ranks::finish(status) {
             fault::raise(fault);
         }
         status
@@ -106,6 +113,9 @@ pub unsafe fn run_program(entry: EntryFn) -> i32 {
 pub unsafe extern "C" fn ravel_main_start(argc: i32, argv: *const *const c_char, entry: EntryFn) -> i32 {
     standard::fill_closed();
     signals::watch();
+    if let Err(fault) = ranks::look() {
+        fault::raise(fault);
+    }
     let arguments = (0..usize::try_from(argc).unwrap_or(0))
         // SAFETY: the C start-up code provides `argc` strings.
         .map(|position| unsafe { CStr::from_ptr(*argv.add(position)) }.to_bytes().to_vec())

@@ -98,7 +98,7 @@ pub fn division() -> Fault {
 
 /// There is no memory for an array.
 pub fn memory(shape: &[i64]) -> Fault {
-    Fault::new(format!("out of memory for an array of shape {}", shape_text(shape)))
+    Fault::here(format!("out of memory for an array of shape {}", shape_text(shape)))
 }
 
 /// A reshape to another number of elements.

@@ -1,9 +1,13 @@
 //! The few functions of MPI that ranks need, from whatever library is there.
 //!
 //! The library is opened when a launcher has started the program, and never linked: executables start where there is none. Three kinds differ in their
-//! constants. Handles are pointers in one kind and `int` in another. Both travel in a machine word: who takes an `int` looks at its lower half.
+//! constants. Handles are pointers in two kinds and `int` in one. Both travel in a machine word: who takes an `int` looks at its lower half. That
+//! holds for single handles alone: an array of requests has elements of four bytes with MPICH.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::Path;
+
+use super::launch::Launcher;
 
 /// An MPI library with the world of ranks that it has joined.
 pub(super) struct Mpi {
@@ -20,12 +24,18 @@ struct Constants {
     byte: usize,
     /// A send buffer that stands for: what is to be sent lies where it would be received.
     in_place: usize,
-    /// The thread that starts MPI is the only one that calls it.
+    /// The thread that starts MPI is the only one that calls it. Higher levels have higher numbers.
     funneled: c_int,
 }
 
 /// MPICH and its descendants.
 const MPICH: Constants = Constants { world: 0x4400_0000, byte: 0x4c00_010d, in_place: usize::MAX, funneled: 1 };
+
+/// What MPI 5 lays down for all.
+const STANDARD: Constants = Constants { world: 0x101, byte: 0x247, in_place: 1, funneled: 1024 };
+
+/// Names by which MPICH and its descendants are known in what they say of themselves.
+const MPICH_FAMILY: [&str; 4] = ["MPICH", "MVAPICH", "Intel(R) MPI", "ParaStation"];
 
 macro_rules! functions {
     ($($field:ident: $name:literal fn($($ty:ty),*);)*) => {
@@ -87,53 +97,138 @@ impl Library {
         (!symbol.is_null()).then_some(symbol)
     }
 
+    /// The version of the standard interface that the library keeps to; 0 if it keeps to one of its own.
+    fn abi_version(self) -> c_int {
+        let Some(symbol) = self.symbol("MPI_Abi_get_version") else { return 0 };
+        // SAFETY: the function has this type wherever it exists, and may be called before MPI runs.
+        let ask: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = unsafe { std::mem::transmute(symbol) };
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: two numbers to fill.
+        let code = unsafe { ask(&raw mut major, &raw mut minor) };
+        if code == 0 { major } else { 0 }
+    }
+
+    /// The name of the file that the functions come from.
+    fn file(self) -> Option<String> {
+        let symbol = self.symbol("MPI_Init_thread")?;
+        // SAFETY: the structure is filled by the call, which says whether it knows the address.
+        let path = unsafe {
+            let mut info: libc::Dl_info = std::mem::zeroed();
+            let found = libc::dladdr(symbol, &raw mut info) != 0 && !info.dli_fname.is_null();
+            found.then(|| CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned())?
+        };
+        let path = std::fs::canonicalize(&path).unwrap_or_else(|_| path.into());
+        Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
     fn function(self, name: &str) -> Result<*mut c_void, String> {
         self.symbol(name).ok_or_else(|| format!("it has no function {name}"))
     }
 }
 
-/// Names under which libraries are found.
-const NAMES: [&str; 4] = ["libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"];
+/// The name of libraries that keep to the standard interface.
+const STANDARD_NAME: &str = "libmpi_abi.so.0";
 
-impl Mpi {
-    /// Opens the library and joins the ranks that a launcher has started.
-    pub(super) fn start(named: Option<&str>) -> Result<Mpi, String> {
-        let library = match named {
-            Some(name) => Library::open(name)?,
-            None => NAMES.iter().find_map(|name| Library::open(name).ok()).ok_or("no MPI library is installed")?,
-        };
-        let functions = Functions::find(library)?;
-        let constants = match (library.symbol("ompi_mpi_comm_world"), library.symbol("ompi_mpi_byte")) {
-            (Some(world), Some(byte)) => {
-                Constants { world: world as usize, byte: byte as usize, in_place: 1, funneled: 1 }
-            }
-            _ => MPICH,
-        };
-        let mpi = Mpi { functions, constants, version: String::new() };
+/// Names under which libraries are found: first those that fit the launcher.
+fn names(launcher: Launcher) -> [&'static str; 6] {
+    let open_mpi = ["libmpi.so.40", "libmpi.so"];
+    let mpich = ["libmpi.so.12", "libmpich.so.12"];
+    match launcher {
+        Launcher::OpenMpi | Launcher::Pmix => {
+            [open_mpi[0], STANDARD_NAME, open_mpi[1], mpich[0], mpich[1], "libmpi.so.20"]
+        }
+        Launcher::Pmi => [mpich[0], mpich[1], STANDARD_NAME, open_mpi[0], open_mpi[1], "libmpi.so.20"],
+    }
+}
+
+/// What is to be done where no library is found.
+const ADVICE: &str = "install Open MPI or MPICH, or set RAVEL_MPI to the path of a library (RAVEL_RANKS=off runs every process for itself)";
+
+/// Opens the library that `RAVEL_MPI` names, or else one that fits the launcher.
+fn open(named: Option<&str>, launcher: Launcher) -> Result<Library, String> {
+    match named {
+        Some(name) => {
+            Library::open(name).map_err(|why| format!("RAVEL_MPI names no library that can be opened: {why}"))
+        }
+        None => {
+            let found = names(launcher).iter().find_map(|name| Library::open(name).ok());
+            found.ok_or_else(|| format!("a launcher has started several ranks, but there is no MPI library: {ADVICE}"))
+        }
+    }
+}
+
+/// The constants of a library, by what it has and what it says of itself.
+fn constants(library: Library, functions: &Functions) -> Result<Constants, String> {
+    if library.abi_version() >= 1 {
+        return Ok(STANDARD);
+    }
+    if let (Some(world), Some(byte)) = (library.symbol("ompi_mpi_comm_world"), library.symbol("ompi_mpi_byte")) {
+        return Ok(Constants { world: world as usize, byte: byte as usize, in_place: 1, funneled: 1 });
+    }
+    if library.file().is_some_and(|name| name.starts_with("libmpi_abi.")) {
+        return Ok(STANDARD);
+    }
+    let says = functions.library_version();
+    if MPICH_FAMILY.iter().any(|name| says.contains(name)) {
+        return Ok(MPICH);
+    }
+    let says = says.lines().next().unwrap_or_default();
+    Err(format!("this MPI library is of an unknown kind; it says '{says}': {ADVICE}"))
+}
+
+/// A library that is open, but has not joined anything.
+pub(super) struct Found {
+    functions: Functions,
+    constants: Constants,
+}
+
+impl Found {
+    /// Opens the library. `named` is what `RAVEL_MPI` says.
+    pub(super) fn open(named: Option<&str>, launcher: Launcher) -> Result<Found, String> {
+        let library = open(named, launcher)?;
+        let functions = Functions::find(library).map_err(|why| match named {
+            Some(name) => format!("RAVEL_MPI names {name}, which is no MPI library: {why}"),
+            None => format!("{} is no MPI library: {why}", library.file().unwrap_or_default()),
+        })?;
+        let constants = constants(library, &functions)?;
+        Ok(Found { functions, constants })
+    }
+
+    /// What the library says of itself, in a line.
+    pub(super) fn version(&self) -> String {
+        let text = self.functions.library_version();
+        text.split(['\n', ',', '\0']).next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Joins the ranks that a launcher has started.
+    pub(super) fn join(self) -> Result<Mpi, String> {
+        let wanted = self.constants.funneled;
         let mut provided = 0;
         // SAFETY: MPI is started once, without arguments.
         let code = unsafe {
-            (mpi.functions.init_thread)(
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-                constants.funneled,
-                &raw mut provided,
-            )
+            (self.functions.init_thread)(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &raw mut provided)
         };
         check("MPI_Init_thread", code)?;
-        Ok(Mpi { version: mpi.library_version(), ..mpi })
+        if provided < wanted {
+            return Err(format!("{} works for programs of one thread alone", self.version()));
+        }
+        Ok(Mpi { version: self.version(), functions: self.functions, constants: self.constants })
     }
+}
 
-    /// The first line of what the library says of itself.
+impl Functions {
+    /// All that the library says of itself.
     fn library_version(&self) -> String {
         let mut text = vec![0u8; 8192];
         let mut length = 0;
-        // SAFETY: no library writes more than 8192 bytes.
-        unsafe { (self.functions.version)(text.as_mut_ptr().cast(), &raw mut length) };
-        let text = String::from_utf8_lossy(&text[..usize::try_from(length).unwrap_or(0).min(text.len())]).into_owned();
-        text.split(['\n', ',', '\0']).next().unwrap_or_default().trim().to_string()
+        // SAFETY: no library writes more than 8192 bytes, and it may be asked before MPI runs.
+        unsafe { (self.version)(text.as_mut_ptr().cast(), &raw mut length) };
+        let length = usize::try_from(length).unwrap_or(0).min(text.len());
+        String::from_utf8_lossy(&text[..length]).into_owned()
     }
+}
 
+impl Mpi {
     /// How many ranks there are.
     pub(super) fn size(&self) -> usize {
         let mut size = 1;

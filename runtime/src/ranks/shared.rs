@@ -15,7 +15,7 @@ use super::plan::{Loop, Part};
 use super::stats::{Exchange as Note, Kind, Place, Watch, Why};
 use super::{Share, World, check, here, stats};
 use crate::abi::{Output, ParallelFn, Shared};
-use crate::fault::{self, Report};
+use crate::fault::{self, Report, Speaker};
 use crate::pool;
 
 /// A loop under way.
@@ -202,7 +202,10 @@ impl Sharing<'_> {
         }
         let found = self.found.lock().ok().and_then(|mut found| found.take());
         match found.filter(|_| own == gathered.least) {
-            Some(report) => fault::end_process(report),
+            Some(mut report) => {
+                report.fault.speaker = Speaker::This;
+                fault::end_process(report)
+            }
             None => wait_for_the_end(),
         }
     }

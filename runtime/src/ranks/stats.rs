@@ -83,7 +83,7 @@ impl Place {
         Place(text)
     }
 
-    /// Its first line; others quote the source.
+    /// The position alone, without the source line that stands below it.
     pub(super) fn text(self) -> String {
         if self.0.is_null() {
             return String::new();

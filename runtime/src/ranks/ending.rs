@@ -1,0 +1,56 @@
+//! How programs of several ranks end.
+//!
+//! Nobody recovers: what ends one rank ends all, once, with one status. A fault in replicated code comes on every rank at the same place, and rank 0
+//! says so. What may come on one rank alone is said by that one, after it has given rank 0 the time to say the same.
+
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use super::{JOINED, STARTED_HERE, place};
+use crate::fault::Speaker;
+
+/// How long a rank waits to be ended because of a fault that all should have.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a rank waits to be ended because of a fault that it may be the only one to have.
+const SHORT_PATIENCE: Duration = Duration::from_secs(1);
+/// How long ending all ranks may take before this one ends for itself.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// Waits until it is this rank's turn to say what has ended the program: usually another rank ends it before. The answer is what stands in front
+/// of the words.
+pub(crate) fn take_turn(speaker: Speaker) -> String {
+    let Some(rank) = place().map(|place| place.rank) else { return String::new() };
+    let patience = match speaker {
+        Speaker::This => return String::new(),
+        Speaker::Root | Speaker::Whoever if rank == 0 => return String::new(),
+        Speaker::Whoever => SHORT_PATIENCE,
+        Speaker::Root | Speaker::Other => PATIENCE,
+    };
+    std::thread::sleep(patience);
+    format!("rank {rank}: ")
+}
+
+/// Ends all ranks with this status because of what only this one may know. Any thread may call it. Without other ranks it does nothing.
+pub(crate) fn abort(status: i32) {
+    let Some(mpi) = JOINED.get() else { return };
+    // MPICH says on standard error that it was called. The program has said why it ends.
+    if let Ok(nowhere) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
+        // SAFETY: both descriptors are open.
+        unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDERR_FILENO) };
+    }
+    // On a thread of its own: this one may have little stack left, and the library may wait for something that does not come.
+    let thread = std::thread::Builder::new().spawn(move || mpi.abort(status));
+    match thread {
+        Ok(_) => std::thread::sleep(LIMIT),
+        Err(_) => mpi.abort(status),
+    }
+}
+
+/// Leaves the other ranks, all of which do so, before this process ends with this status.
+pub(crate) fn leave(status: i32) {
+    match JOINED.get() {
+        Some(mpi) if STARTED_HERE.get() => mpi.finalize(),
+        // Only the thread that started MPI may wait for the others.
+        _ => abort(status),
+    }
+}
