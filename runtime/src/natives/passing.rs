@@ -8,7 +8,7 @@
 use super::{Char, Handle, Of, Str, Value, foreign, string_array};
 use crate::abi::{ElemTag, ObjectKind};
 use crate::array::Array;
-use crate::fault::{Code, Ending, Fault};
+use crate::fault::{Code, Ending, Fault, Speaker};
 use crate::ranks::{self, World};
 
 /// Bytes of the first broadcast.
@@ -297,7 +297,8 @@ impl Passed for Fault {
         let mut text = || Ok(String::from_utf8_lossy(reader.bytes()?).into_owned());
         let (code, message) = (Code::split(&text()?).0, text()?);
         let extents = <Vec<(u32, i64)>>::unpack(reader)?.into();
-        Ok(Fault { code, message, extents, ending })
+        // All ranks have it, wherever it was found.
+        Ok(Fault { code, message, extents, ending, speaker: Speaker::Root })
     }
 }
 
