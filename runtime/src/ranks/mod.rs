@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fault::Fault;
-use crate::pool;
+use crate::{pool, stack};
 use agree::{RECORD, Record};
 pub(crate) use ending::{abort, leave, take_turn};
 use launch::{Launch, Launcher};
@@ -117,6 +117,8 @@ pub fn start() -> Result<(), Fault> {
     // SAFETY: no other thread of the program looks at the environment yet.
     unsafe { std::env::set_var(launch::SWITCH, "off") };
     let mpi = library.join().map_err(Fault::new)?;
+    // The network library of MPICH prints a backtrace for whatever goes wrong.
+    stack::handle_again();
     let found = mpi.size();
     if count.is_none() && found == 1 {
         // PMIx has started a single process.
