@@ -47,6 +47,14 @@ fn library_table() -> Result<(), Failed> {
     if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
 }
 
+/// The table of ranks: its programs run on several, with equal checksums.
+fn ranks_table() -> Result<(), Failed> {
+    let mut run = Command::new("python3");
+    run.arg(repository().join("tests/bench/ranks/run")).args(["--quick", "--no-peers", "--runs=1"]);
+    let run = finish(run.env("RAVEL_BIN", ravel()), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
 /// The table of devices: all its programs run, of small size; what the peers say does not matter.
 fn device_table() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
@@ -63,6 +71,46 @@ fn device_table() -> Result<(), Failed> {
     match (built.status, run.status, cases) {
         (0, 0, 7) => Ok(()),
         _ => Err(format!("{}\n{}", built.describe(), run.describe()).into()),
+    }
+}
+
+/// The arithmetic of the simulator of ranks, by Python's own tests.
+fn simulator() -> Result<(), Failed> {
+    let mut tests = Command::new("python3");
+    tests.args(["-m", "unittest", "-q"]).current_dir(repository().join("tests/bench/ranks"));
+    let run = finish(tests.env("PYTHONDONTWRITEBYTECODE", "1"), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
+/// The simulator reads what a program writes that runs alone.
+fn simulator_of_a_trace() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (program, trace) = (folder.path().join("p.sac"), folder.path().join("trace"));
+    let text = "use StdIO: all;\nuse Array: all;\n\
+        int main() { printf(\"%d\\n\", sum({ [i] -> i * i % 7 | [i] < [1000000] })); return 0; }\n";
+    std::fs::write(&program, text)?;
+    let traced = |file: &Path| {
+        let mut run = Command::new(ravel());
+        run.arg("run").arg(&program).env("RAVEL_STATS", "ranks").env("RAVEL_RANKS_TRACE", file);
+        finish(&mut run, b"")
+    };
+    let run = traced(&trace)?;
+    let written = std::fs::read_to_string(&trace)?;
+    let loops = written.lines().filter(|line| line.starts_with("whole ")).count();
+    if run.status != 0 || loops != 1 || !written.contains("p.sac:3:") {
+        return Err(format!("{}\n{written}", run.describe()).into());
+    }
+    let mut simulate = Command::new("python3");
+    simulate.arg(repository().join("tests/bench/ranks/simulate.py")).arg(&trace).args(["--ranks", "1,2,10000"]);
+    let simulated = finish(simulate.env("PYTHONDONTWRITEBYTECODE", "1"), b"")?;
+    if simulated.status != 0 || simulated.stdout.lines().count() != 5 {
+        return Err(simulated.describe().into());
+    }
+    // Where no file can stand, the program does not begin.
+    let refused = traced(folder.path())?;
+    match (refused.status, refused.stdout.as_str()) {
+        (1, "") if refused.stderr.contains("it is a folder") => Ok(()),
+        _ => Err(refused.describe().into()),
     }
 }
 
@@ -85,9 +133,15 @@ fn main() -> ExitCode {
             trials.push(Trial::test(name, move || agree(&program, macros)));
         }
     }
-    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success());
+    let has = |program| Command::new(program).arg("--version").output().is_ok_and(|answer| answer.status.success());
+    let has_python = has("python3");
     if has_python {
         trials.push(Trial::test("table of the library", library_table));
+        trials.push(Trial::test("simulator of ranks", simulator));
+        trials.push(Trial::test("simulator of ranks, a trace", simulator_of_a_trace));
+    }
+    if has_python && has("mpirun") {
+        trials.push(Trial::test("table of ranks", ranks_table));
     }
     if has_device() && has_python {
         trials.push(Trial::test("table of devices", device_table));

@@ -114,6 +114,15 @@ impl<'a> ArrayRef<'a> {
             .then(|| unsafe { std::slice::from_raw_parts(self.header().data.cast::<T>(), self.count()) })
     }
 
+    /// The elements as bytes, unless they are objects.
+    pub fn bytes(self) -> Option<&'a [u8]> {
+        // SAFETY: valid by contract.
+        unsafe { device::settle(self.object.as_ptr()) };
+        let plain = matches!(self.kind(), ObjectKind::Array | ObjectKind::String) && self.elem() != ElemTag::Handle;
+        // SAFETY: the data holds `count` elements of this size, valid and unchanged for `'a`.
+        plain.then(|| unsafe { std::slice::from_raw_parts(self.header().data, self.count() * self.elem().size()) })
+    }
+
     /// The text of a string object, or the bytes of a character array.
     pub fn text(self) -> Option<&'a [u8]> {
         if self.elem() == ElemTag::Char { self.as_slice::<u8>() } else { None }
@@ -213,7 +222,12 @@ impl Array {
     /// # Errors
     /// The shape is invalid or memory is exhausted.
     pub fn zeroed(elem: ElemTag, shape: &[i64]) -> Result<Array, Fault> {
-        let object = buffer::allocate(elem, ObjectKind::Array, shape)?;
+        Array::zeroed_as(ObjectKind::Array, elem, shape)
+    }
+
+    /// [`Array::zeroed`] for a string or an array.
+    pub(crate) fn zeroed_as(kind: ObjectKind, elem: ElemTag, shape: &[i64]) -> Result<Array, Fault> {
+        let object = buffer::allocate(elem, kind, shape)?;
         // SAFETY: the new object has `count * size` data bytes.
         unsafe {
             let header = object.as_ref();
@@ -307,6 +321,20 @@ impl Array {
         unsafe { device::ravel_device_host_writes(self.object.as_ptr()) };
         // SAFETY: exclusive access through `&mut self`, `count` elements of a type that `T` admits.
         Some(unsafe { std::slice::from_raw_parts_mut(self.object.as_ref().data.cast::<T>(), count) })
+    }
+
+    /// The elements of an array or a string as bytes for writing, unless they are objects or somebody else holds it. Strings are written by
+    /// who makes them.
+    pub(crate) fn as_mut_bytes(&mut self) -> Option<&mut [u8]> {
+        let length = self.view().bytes()?.len();
+        // SAFETY: the object is valid; a count of 1 means that this value holds the only reference.
+        if unsafe { buffer::ravel_unique(self.object.as_ptr()) } == 0 {
+            return None;
+        }
+        // SAFETY: valid, and this value holds the only reference.
+        unsafe { device::ravel_device_host_writes(self.object.as_ptr()) };
+        // SAFETY: exclusive access through `&mut self` to this many bytes.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.object.as_ref().data, length) })
     }
 
     /// A deep copy with a count of 1.

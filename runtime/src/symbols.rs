@@ -86,6 +86,8 @@ symbols! {
     foreign::ravel_foreign_value(object),
     foreign::ravel_foreign_null(name),
     foreign::ravel_foreign_shape(name, object, elem, rank),
+    foreign::ravel_foreign_here(),
+    foreign::ravel_foreign_pass(name, tags, words, n),
     dynamic::ravel_copy_bytes(to, from, bytes),
     dynamic::ravel_copy_handles(to, from, bytes),
     dynamic::ravel_fault_numbers(pos, text, numbers, n),

@@ -3,6 +3,8 @@
 //! and hostile input) and `examples.rs` (examples, README commands).
 
 pub mod layout;
+pub mod programs;
+pub mod ranks;
 pub mod ways;
 
 use std::fs;
@@ -78,31 +80,68 @@ pub fn has_device() -> bool {
 /// # Errors
 /// If it cannot be started or does not end within [`TIME_LIMIT`]; it is killed then.
 pub fn finish(command: &mut Command, input: &[u8]) -> Result<Finished, Failed> {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| Failed::from(format!("cannot start {command:?}: {error}")))?;
-    let mut stdin = child.stdin.take().expect("stdin is piped");
-    let input = input.to_vec();
-    // A program that does not read its input closes the pipe early, which is no failure.
-    std::thread::spawn(move || drop(stdin.write_all(&input)));
-    let stdout = collect(child.stdout.take().expect("stdout is piped"));
-    let stderr = collect(child.stderr.take().expect("stderr is piped"));
-    let timed_out = || Failed::from(format!("{command:?} did not end within {TIME_LIMIT:?}"));
-    let Ok(stdout) = stdout.recv_timeout(TIME_LIMIT) else {
-        stop(&mut child);
-        return Err(timed_out());
-    };
-    let stderr = stderr.recv_timeout(TIME_LIMIT).map_err(|_| timed_out())?;
-    let status = child.wait().map_err(|error| Failed::from(error.to_string()))?;
-    Ok(Finished { status: exit_code(status), stdout, stderr })
+    Started::new(command, input)?.finish(TIME_LIMIT)
 }
 
-fn stop(child: &mut Child) {
-    drop(child.kill());
-    drop(child.wait());
+/// A process that runs, and what it has written so far.
+pub struct Started {
+    child: Child,
+    /// The command, for messages.
+    command: String,
+    stdout: mpsc::Receiver<String>,
+    stderr: mpsc::Receiver<String>,
+}
+
+impl Started {
+    /// Starts a command with the given standard input.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    ///
+    /// # Panics
+    /// Never: the streams are pipes.
+    pub fn new(command: &mut Command, input: &[u8]) -> Result<Started, Failed> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| Failed::from(format!("cannot start {command:?}: {error}")))?;
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        let input = input.to_vec();
+        // A program that does not read its input closes the pipe early, which is no failure.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let stdout = collect(child.stdout.take().expect("stdout is piped"));
+        let stderr = collect(child.stderr.take().expect("stderr is piped"));
+        Ok(Started { child, command: format!("{command:?}"), stdout, stderr })
+    }
+
+    /// The number of the process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// If that does not come within the limit; the process is killed then.
+    pub fn finish(mut self, limit: Duration) -> Result<Finished, Failed> {
+        let timed_out = || Failed::from(format!("{} did not end within {limit:?}", self.command));
+        let Ok(stdout) = self.stdout.recv_timeout(limit) else {
+            let failed = timed_out();
+            self.stop();
+            return Err(failed);
+        };
+        let stderr = self.stderr.recv_timeout(limit).map_err(|_| timed_out())?;
+        let status = self.child.wait().map_err(|error| Failed::from(error.to_string()))?;
+        Ok(Finished { status: exit_code(status), stdout, stderr })
+    }
+
+    fn stop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
 }
 
 fn collect(mut stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {

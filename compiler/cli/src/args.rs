@@ -64,7 +64,7 @@ source line. Compile errors end with 1 as well, and nothing runs.
     #[command(after_help = "\
 --lib and --python offer functions of known ranks, and what the file asks for by `specialize`: docs/tools/c.md, docs/tools/python.md.
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
-threads, and prints allocation figures at its end if RAVEL_STATS=1. One with kernels takes `-device DEVICE` (or
+threads, and prints allocation figures at its end if RAVEL_STATS=1, and with RAVEL_STATS=ranks a trace of its ranks. One with kernels takes `-device DEVICE` (or
 RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Built with `--backend opencl` it needs a device, with
 `--backend auto` it uses one if there is one. Linking uses `cc`, or what CC names.")]
     Build(Build),

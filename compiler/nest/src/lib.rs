@@ -12,6 +12,7 @@ mod operands;
 pub mod ops;
 pub mod parse;
 mod print;
+mod shared;
 pub mod simplify;
 pub mod target;
 pub mod threads;

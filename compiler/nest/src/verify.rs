@@ -24,6 +24,7 @@
 //!
 //! Threads
 //! - `parfor` bodies, and functions that they reach, count references atomically ([`crate::threads`]).
+//! - `parfor` bodies that processes may share store in memory of their own and in declared outputs.
 
 use std::fmt;
 
@@ -31,7 +32,7 @@ use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
 use crate::ir::{ConvOp, Exit, Func, FuncId, Inst, Module, Op, Prim, Region, Signature, Ty, Value};
-use crate::threads;
+use crate::{shared, threads};
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,12 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
         && let Some((id, inst)) = threads::plain_count(module)
     {
         let rule = format!("{} in code that several threads may run at once", describe(&inst.op));
+        errors.push(VerifyError { func: module.funcs[id].name.clone(), rule });
+    }
+    if errors.is_empty()
+        && let Some((id, inst)) = shared::undeclared_store(module)
+    {
+        let rule = format!("{} in a shared loop that does not declare it", describe(&inst.op));
         errors.push(VerifyError { func: module.funcs[id].name.clone(), rule });
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }

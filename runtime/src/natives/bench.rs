@@ -63,7 +63,7 @@ fn print(objects: &[Object<'_>]) -> Result<(), Fault> {
 
 natives! { BENCH;
     /// An interval with a name and a number; `unit` 0 s, 1 ms, 2 us, 3 ns.
-    effect fn ravel_bench_interval(name: Text<'_>, number: i32, unit: i32) -> (i: Handle) {
+    same fn ravel_bench_interval(name: Text<'_>, number: i32, unit: i32) -> (i: Handle) {
         let unit = usize::try_from(unit).ok().filter(|&unit| unit < UNITS.len());
         let unit = unit.ok_or_else(|| Fault::new("the unit of an interval is 0 (s), 1 (ms), 2 (us) or 3 (ns)"))?;
         let interval = Interval {
@@ -77,62 +77,62 @@ natives! { BENCH;
     }
 
     /// Starts an interval.
-    effect fn ravel_bench_start(i: Object<'_>) -> () {
+    write fn ravel_bench_start(i: Object<'_>) -> () {
         interval(i)?.start.set(now());
         Ok(())
     }
 
     /// Ends an interval.
-    effect fn ravel_bench_end(i: Object<'_>) -> () {
+    write fn ravel_bench_end(i: Object<'_>) -> () {
         let end = now();
         interval(i)?.end.set(end);
         Ok(())
     }
 
     /// The time between start and end in the interval's unit.
-    effect fn ravel_bench_value(i: Object<'_>) -> (time: f64) {
+    root fn ravel_bench_value(i: Object<'_>) -> (time: f64) {
         Ok(interval(i)?.value())
     }
 
     /// The name of the interval's unit.
-    effect fn ravel_bench_unit(i: Object<'_>) -> (unit: Str) {
+    same fn ravel_bench_unit(i: Object<'_>) -> (unit: Str) {
         Str::new(UNITS[interval(i)?.unit].0.as_bytes())
     }
 
     /// Prints a report of one interval.
-    effect fn ravel_bench_print1(a: Object<'_>) -> () {
+    write fn ravel_bench_print1(a: Object<'_>) -> () {
         print(&[a])
     }
 
     /// Prints a report of 2 intervals.
-    effect fn ravel_bench_print2(a: Object<'_>, b: Object<'_>) -> () {
+    write fn ravel_bench_print2(a: Object<'_>, b: Object<'_>) -> () {
         print(&[a, b])
     }
 
     /// Prints a report of 3 intervals.
-    effect fn ravel_bench_print3(a: Object<'_>, b: Object<'_>, c: Object<'_>) -> () {
+    write fn ravel_bench_print3(a: Object<'_>, b: Object<'_>, c: Object<'_>) -> () {
         print(&[a, b, c])
     }
 
     /// Prints a report of 4 intervals.
-    effect fn ravel_bench_print4(a: Object<'_>, b: Object<'_>, c: Object<'_>, d: Object<'_>) -> () {
+    write fn ravel_bench_print4(a: Object<'_>, b: Object<'_>, c: Object<'_>, d: Object<'_>) -> () {
         print(&[a, b, c, d])
     }
 
     /// Prints a report of 5 intervals.
-    effect fn ravel_bench_print5(a: Object<'_>, b: Object<'_>, c: Object<'_>, d: Object<'_>, e: Object<'_>) -> () {
+    write fn ravel_bench_print5(a: Object<'_>, b: Object<'_>, c: Object<'_>, d: Object<'_>, e: Object<'_>) -> () {
         print(&[a, b, c, d, e])
     }
 
     /// Prints a report of 6 intervals.
-    effect fn ravel_bench_print6(
+    write fn ravel_bench_print6(
         a: Object<'_>, b: Object<'_>, c: Object<'_>, d: Object<'_>, e: Object<'_>, f: Object<'_>
     ) -> () {
         print(&[a, b, c, d, e, f])
     }
 
     /// Prints a report of 7 intervals.
-    effect fn ravel_bench_print7(
+    write fn ravel_bench_print7(
         a: Object<'_>, b: Object<'_>, c: Object<'_>, d: Object<'_>, e: Object<'_>, f: Object<'_>, g: Object<'_>
     ) -> () {
         print(&[a, b, c, d, e, f, g])

@@ -12,6 +12,7 @@ use crate::abi::ObjectKind;
 use crate::array::Array;
 use crate::buffer::count_of;
 use crate::fault::Fault;
+use crate::ranks;
 use crate::stream::{self, Stream, errno_of, path_of};
 
 /// Flags of `binfopen`, Linux's values.
@@ -66,6 +67,7 @@ fn start_command(command: &[u8], mode: &[u8]) -> io::Result<(Stream, Child)> {
     stream::flush_all();
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(std::ffi::OsStr::from_bytes(command));
+    ranks::set_apart(&mut shell);
     let reading = mode.first() == Some(&b'r');
     let mut child = if reading { shell.stdout(Stdio::piped()) } else { shell.stdin(Stdio::piped()) }.spawn()?;
     let pipe: Option<std::os::fd::OwnedFd> =
@@ -76,7 +78,7 @@ fn start_command(command: &[u8], mode: &[u8]) -> io::Result<(Stream, Child)> {
 
 natives! { BINARY;
     /// Opens a file of raw numbers; flags 0 read, 1 write, 2 both, 64 create, 512 truncate.
-    effect fn ravel_binf_open(name: Text<'_>, flags: i32) -> (err: i32, file: Handle) {
+    root fn ravel_binf_open(name: Text<'_>, flags: i32) -> (err: i32, file: Handle) {
         let write = flags & 3 == WRITE_ONLY || flags & 3 == READ_WRITE;
         let opened = OpenOptions::new()
             .read(flags & 3 != WRITE_ONLY)
@@ -92,12 +94,12 @@ natives! { BINARY;
     }
 
     /// Closes a file of raw numbers; `errno` or 0.
-    effect fn ravel_binf_close(file: Object<'_>) -> (err: i32) {
+    root fn ravel_binf_close(file: Object<'_>) -> (err: i32) {
         Ok(if bin_file(file)?.0.take().is_some() { 0 } else { libc::EBADF })
     }
 
     /// Reads as many doubles as the shape asks for.
-    effect fn ravel_binf_read_double(file: Object<'_>, d: i32, shape: ArrayArg<'_, i32>) -> (a: Of<f64>) {
+    root fn ravel_binf_read_double(file: Object<'_>, d: i32, shape: ArrayArg<'_, i32>) -> (a: Of<f64>) {
         let shape = extents(d, shape.0)?;
         let count = usize::try_from(count_of(&shape)?).map_err(|_| Fault::new("the array is too large"))?;
         let mut array = Array::zeroed(crate::abi::ElemTag::F64, &shape)?;
@@ -115,7 +117,7 @@ natives! { BINARY;
     }
 
     /// Writes an array of doubles; 0.
-    effect fn ravel_binf_write_double(
+    root fn ravel_binf_write_double(
         file: Object<'_>, d: i32, shape: ArrayArg<'_, i32>, a: ArrayArg<'_, f64>
     ) -> (err: i32) {
         if count_of(&extents(d, shape.0)?)? != i64::try_from(a.0.len()).unwrap_or(i64::MAX) {
@@ -131,7 +133,7 @@ natives! { BINARY;
     }
 
     /// Opens a folder.
-    effect fn ravel_dir_open(name: Text<'_>) -> (err: i32, folder: Handle) {
+    root fn ravel_dir_open(name: Text<'_>) -> (err: i32, folder: Handle) {
         let (errno, names) = match names_of(name.0) {
             Ok(names) => (0, names),
             Err(error) => (errno_of(&error), Vec::new()),
@@ -140,38 +142,38 @@ natives! { BINARY;
     }
 
     /// Closes a folder; nothing is left in it to read.
-    effect fn ravel_dir_close(folder: Object<'_>) -> () {
+    write fn ravel_dir_close(folder: Object<'_>) -> () {
         let folder = self::folder(folder)?;
         folder.at.replace(folder.names.len());
         Ok(())
     }
 
     /// The next name in a folder, in the order of their bytes, without `.` and `..`; "" at the end.
-    effect fn ravel_dir_read(folder: Object<'_>) -> (name: Str) {
+    root fn ravel_dir_read(folder: Object<'_>) -> (name: Str) {
         let folder = self::folder(folder)?;
         let at = folder.at.replace_with(|at| *at + 1);
         Str::new(folder.names.get(at).map_or(&[][..], Vec::as_slice))
     }
 
     /// Starts a folder again.
-    effect fn ravel_dir_rewind(folder: Object<'_>) -> () {
+    write fn ravel_dir_rewind(folder: Object<'_>) -> () {
         self::folder(folder)?.at.replace(0);
         Ok(())
     }
 
     /// The position in a folder.
-    effect fn ravel_dir_tell(folder: Object<'_>) -> (position: i64) {
+    root fn ravel_dir_tell(folder: Object<'_>) -> (position: i64) {
         Ok(i64::try_from(*self::folder(folder)?.at.borrow()).unwrap_or(i64::MAX))
     }
 
     /// Returns to a position in a folder.
-    effect fn ravel_dir_seek(folder: Object<'_>, position: i64) -> () {
+    write fn ravel_dir_seek(folder: Object<'_>, position: i64) -> () {
         self::folder(folder)?.at.replace(usize::try_from(position).unwrap_or(0));
         Ok(())
     }
 
     /// Starts a shell command whose output is read (`mode` "r") or whose input is written ("w") through a stream.
-    effect fn ravel_process_popen(command: Text<'_>, mode: Text<'_>) -> (err: i32, file: Handle) {
+    root fn ravel_process_popen(command: Text<'_>, mode: Text<'_>) -> (err: i32, file: Handle) {
         Ok(match start_command(command.0, mode.0) {
             Ok((stream, child)) => (0, new_file(FileObject::Pipe(stream, child))?),
             Err(error) => (errno_of(&error), new_file(FileObject::Own(Stream::closed()))?),
@@ -179,7 +181,7 @@ natives! { BINARY;
     }
 
     /// Closes a pipe and waits for its command to end.
-    effect fn ravel_process_pclose(file: FileRef<'_>) -> () {
+    write fn ravel_process_pclose(file: FileRef<'_>) -> () {
         let closed = file.with(Stream::close);
         file.wait();
         streams::checked(closed)

@@ -65,33 +65,33 @@ pub fn wall_clock() -> i64 {
 
 natives! { CLOCKS;
     /// Seconds and nanoseconds of a clock that only moves forward.
-    effect fn ravel_clock_monotonic() -> (s: i64, ns: i64) {
+    root fn ravel_clock_monotonic() -> (s: i64, ns: i64) {
         Ok(seconds_and_nanoseconds(now()))
     }
 
     /// Seconds and nanoseconds since 1970.
-    effect fn ravel_clock_realtime() -> (s: i64, ns: i64) {
+    root fn ravel_clock_realtime() -> (s: i64, ns: i64) {
         Ok(seconds_and_nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()))
     }
 
     /// An ordering marker: does nothing, but nothing moves across it.
-    effect fn ravel_clock_touch() -> () {
+    same fn ravel_clock_touch() -> () {
         Ok(())
     }
 
     /// A stop-watch at zero.
-    effect fn ravel_rtimer_create() -> (t: Handle) {
+    same fn ravel_rtimer_create() -> (t: Handle) {
         Array::opaque(ObjectKind::Other, Watch::default()).map(Handle)
     }
 
     /// Starts a stop-watch.
-    effect fn ravel_rtimer_start(t: Object<'_>) -> () {
+    write fn ravel_rtimer_start(t: Object<'_>) -> () {
         watch(t)?.running_since.set(Some(now()));
         Ok(())
     }
 
     /// Stops a stop-watch and adds the time to its total.
-    effect fn ravel_rtimer_stop(t: Object<'_>) -> () {
+    write fn ravel_rtimer_stop(t: Object<'_>) -> () {
         let watch = watch(t)?;
         watch.total.set(watch.elapsed());
         watch.running_since.set(None);
@@ -99,7 +99,7 @@ natives! { CLOCKS;
     }
 
     /// Sets a stop-watch to zero.
-    effect fn ravel_rtimer_reset(t: Object<'_>) -> () {
+    write fn ravel_rtimer_reset(t: Object<'_>) -> () {
         let watch = watch(t)?;
         watch.total.set(Duration::ZERO);
         watch.running_since.set(None);
@@ -107,17 +107,17 @@ natives! { CLOCKS;
     }
 
     /// The total in seconds.
-    effect fn ravel_rtimer_double(t: Object<'_>) -> (s: f64) {
+    root fn ravel_rtimer_double(t: Object<'_>) -> (s: f64) {
         Ok(watch(t)?.elapsed().as_secs_f64())
     }
 
     /// The total in seconds and nanoseconds.
-    effect fn ravel_rtimer_long(t: Object<'_>) -> (s: i64, ns: i64) {
+    root fn ravel_rtimer_long(t: Object<'_>) -> (s: i64, ns: i64) {
         Ok(seconds_and_nanoseconds(watch(t)?.elapsed()))
     }
 
     /// Seconds since 1970.
-    effect fn ravel_time_now() -> (t: i64) {
+    root fn ravel_time_now() -> (t: i64) {
         Ok(seconds_and_nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()).0)
     }
 
@@ -186,7 +186,7 @@ natives! { CLOCKS;
     }
 
     /// Waits.
-    effect fn ravel_time_sleep(s: i32) -> () {
+    same fn ravel_time_sleep(s: i32) -> () {
         stop::sleep(Duration::from_secs(u64::try_from(s).unwrap_or(0)));
         Ok(())
     }

@@ -250,7 +250,7 @@ impl Str {
 pub(super) struct Handle(pub Array);
 
 /// An array result whose elements are `E`.
-pub(super) struct Of<E>(Array, std::marker::PhantomData<E>);
+pub(super) struct Of<E>(pub Array, std::marker::PhantomData<E>);
 
 impl<E> Of<E> {
     pub fn new(array: Array) -> Of<E> {

@@ -297,7 +297,7 @@ fn image(header: &[u8], a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
 
 natives! { CSV;
     /// The numbers in a file of separated fields. Separator ' ' is a comma, `blanks` any number of blanks and tabs; `fill` tells whether empty fields mean `value` or are refused.
-    effect fn ravel_csv_read(
+    root fn ravel_csv_read(
         name: Text<'_>, separator: Char, blanks: bool, skip: i32, fill: bool, value: f64
     ) -> (a: Of<f64>) {
         let mut options = Options::new(separator, blanks, skip)?;
@@ -306,7 +306,7 @@ natives! { CSV;
     }
 
     /// Field `k` of the line before the numbers, that is of the last line skipped; negative `k` count from the end.
-    effect fn ravel_csv_header(name: Text<'_>, k: i32, separator: Char, blanks: bool, skip: i32) -> (field: Str) {
+    root fn ravel_csv_header(name: Text<'_>, k: i32, separator: Char, blanks: bool, skip: i32) -> (field: Str) {
         let options = Options::new(separator, blanks, skip)?;
         let fields = header(&content(name.0)?, &options).map_err(|why| Fault::new(format!("{} {why}", quoted(name.0))))?;
         let count = i64::try_from(fields.len()).unwrap_or(i64::MAX);
@@ -322,7 +322,7 @@ natives! { CSV;
     }
 
     /// Writes a matrix, or a vector as one column, as lines of numbers, behind a header unless that is "".
-    effect fn ravel_csv_write(name: Text<'_>, header: Text<'_>, a: ArrayRef<'_>) -> () {
+    write fn ravel_csv_write(name: Text<'_>, header: Text<'_>, a: ArrayRef<'_>) -> () {
         write(name.0, &image(header.0, a)?)
     }
 }

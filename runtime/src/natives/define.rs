@@ -1,12 +1,14 @@
 //! The macro that defines natives: see the header of the parent module.
 
-/// Defines natives; see the module header. Results are named: `-> ()`, `-> (x: i32)`, `-> (x: i32, y: Str)`.
+/// Defines natives; see the module header. Results are named: `-> ()`, `-> (x: i32)`, `-> (x: i32, y: Str)`. In front stands the [`Class`].
+///
+/// [`Class`]: crate::natives::Class
 macro_rules! natives {
     ($list:ident; $(
         $(#[doc = $doc:literal])+
-        $effect:ident fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> ($($res:ident: $ret:ty),*) $body:block
+        $class:ident fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> ($($res:ident: $ret:ty),*) $body:block
     )*) => {
-        $($crate::natives::native_symbol! { $name ($($arg: $ty),*) ($($res: $ret),*) [$(#[doc = $doc])+] $body })*
+        $($crate::natives::native_symbol! { $class $name ($($arg: $ty),*) ($($res: $ret),*) [$(#[doc = $doc])+] $body })*
 
         /// The natives of this file.
         pub(super) static $list: &[$crate::natives::Native] = &[$($crate::natives::Native {
@@ -15,26 +17,16 @@ macro_rules! natives {
             params: &[$((stringify!($arg), <$ty as $crate::natives::ArgType>::TY)),*],
             results: &[$((stringify!($res), <$ret as $crate::natives::Ret>::TY)),*],
             variadic: $crate::natives::Variadic::No,
-            effect: $crate::natives::has_effect!($effect),
+            class: $crate::natives::class!($class),
             address: $crate::natives::Address($name::symbol as *const std::ffi::c_void),
             call: $name::call,
         }),*];
     };
 }
 
-/// `effect` or `pure`, as a boolean.
-macro_rules! has_effect {
-    (effect) => {
-        true
-    };
-    (pure) => {
-        false
-    };
-}
-
 /// The module of one native: its body, its C symbol and its dynamic wrapper.
 macro_rules! native_symbol {
-    (@items $name:ident ($($arg:ident: $ty:ty),*) [$result:ty] [$(#[$doc:meta])+] $body:block
+    (@items $class:ident $name:ident ($($arg:ident: $ty:ty),*) [$result:ty] [$(#[$doc:meta])+] $body:block
      extern ($($out:ident: $outty:ty),*) -> $abi:ty, $fault:ident => $deliver:expr; value $value:pat => $list:expr) => {
         #[allow(non_snake_case, clippy::module_inception)]
         pub(super) mod $name {
@@ -58,7 +50,7 @@ macro_rules! native_symbol {
                     $(let $arg = unsafe { <$ty as $crate::natives::Arg<'_>>::from_abi($arg) }?;)*
                     body($($arg),*)
                 };
-                match run() {
+                match $crate::natives::class!($class $name run) {
                     Ok($fault) => $deliver,
                     Err(fault) => $crate::fault::raise(fault),
                 }
@@ -79,17 +71,17 @@ macro_rules! native_symbol {
             }
         }
     };
-    ($name:ident $args:tt () $docs:tt $body:block) => {
-        $crate::natives::native_symbol! { @items $name $args [()] $docs $body
+    ($class:ident $name:ident $args:tt () $docs:tt $body:block) => {
+        $crate::natives::native_symbol! { @items $class $name $args [()] $docs $body
             extern () -> (), unit => unit; value () => Vec::new() }
     };
-    ($name:ident $args:tt ($res:ident: $ret:ty) $docs:tt $body:block) => {
-        $crate::natives::native_symbol! { @items $name $args [$ret] $docs $body
+    ($class:ident $name:ident $args:tt ($res:ident: $ret:ty) $docs:tt $body:block) => {
+        $crate::natives::native_symbol! { @items $class $name $args [$ret] $docs $body
             extern () -> <$ret as $crate::natives::Ret>::Abi, result => $crate::natives::Ret::into_abi(result);
             value result => vec![$crate::natives::Ret::into_value(result)] }
     };
-    ($name:ident $args:tt ($($res:ident: $ret:ty),+) $docs:tt $body:block) => {
-        $crate::natives::native_symbol! { @items $name $args [($($ret),+)] $docs $body
+    ($class:ident $name:ident $args:tt ($($res:ident: $ret:ty),+) $docs:tt $body:block) => {
+        $crate::natives::native_symbol! { @items $class $name $args [($($ret),+)] $docs $body
             extern ($($res: *mut <$ret as $crate::natives::Ret>::Abi),+) -> (), results => {
                 // SAFETY: compiled code passes writable out-pointers.
                 unsafe { $crate::natives::Results::write(results, ($($res),+)) }
@@ -98,4 +90,4 @@ macro_rules! native_symbol {
     };
 }
 
-pub(crate) use {has_effect, native_symbol, natives};
+pub(crate) use {native_symbol, natives};

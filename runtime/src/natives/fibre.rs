@@ -237,12 +237,12 @@ macro_rules! fibre_natives {
         natives! { SCALARS;
             $(
                 /// Reads one array.
-                effect fn $scan_array(file: FileRef<'_>) -> (a: Of<$ty>) {
+                root fn $scan_array(file: FileRef<'_>) -> (a: Of<$ty>) {
                     file.with(read_array::<$ty>).map(Of::new)
                 }
 
                 /// Reads one scalar.
-                effect fn $scan(file: FileRef<'_>) -> (x: $ty) {
+                root fn $scan(file: FileRef<'_>) -> (x: $ty) {
                     file.with(|stream| {
                         skip(stream);
                         <$ty as Fibre>::read(stream).ok_or_else(|| malformed(stream, "a number"))
@@ -255,7 +255,7 @@ macro_rules! fibre_natives {
                 }
 
                 /// Writes one scalar on a line.
-                effect fn $print(file: FileRef<'_>, x: $ty) -> () {
+                write fn $print(file: FileRef<'_>, x: $ty) -> () {
                     write(file, &format::format($format, &[x.argument()])?)
                 }
             )*
@@ -277,7 +277,7 @@ fibre_natives! {
 
 natives! { OTHERS;
     /// Writes one array.
-    effect fn ravel_fibre_print(file: FileRef<'_>, a: ArrayRef<'_>) -> () {
+    write fn ravel_fibre_print(file: FileRef<'_>, a: ArrayRef<'_>) -> () {
         write(file, &image(a))
     }
 }

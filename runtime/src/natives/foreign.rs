@@ -9,11 +9,11 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use super::Value;
+use super::{Value, passing};
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::array::{Array, ArrayRef};
 use crate::fault::{self, Fault};
-use crate::{buffer, capi};
+use crate::{buffer, capi, ranks};
 
 /// A value that C code made and that only C code can look into.
 struct Foreign {
@@ -96,6 +96,35 @@ pub unsafe extern "C" fn ravel_foreign_shape(name: *const c_char, object: *mut A
     fault::raise(Fault::new(message))
 }
 
+/// Whether this process calls C functions that have an effect, or objects that C made: of several ranks, rank 0 does.
+#[unsafe(no_mangle)]
+pub extern "C" fn ravel_foreign_here() -> u8 {
+    u8::from(ranks::is_root())
+}
+
+/// Passes the results of such a function from rank 0, where they are in `words`, to the other ranks, where they will be. Objects that only C
+/// can look into have nothing behind them there.
+///
+/// # Safety
+/// `name` is a NUL-terminated text; `tags` and `words` point to `n` entries, one for each result; on rank 0 those of objects are references.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_foreign_pass(name: *const c_char, tags: *const u8, words: *mut u64, n: i64) {
+    if ranks::world().is_none() {
+        return;
+    }
+    // SAFETY: the caller says so.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let count = usize::try_from(n).unwrap_or(0);
+    // SAFETY: the caller says so.
+    let (tags, words) =
+        unsafe { (std::slice::from_raw_parts(tags, count), std::slice::from_raw_parts_mut(words, count)) };
+    let given = || Ok(words.iter().zip(tags).map(|(word, tag)| value(*word, ElemTag::from_u8(*tag))).collect());
+    match passing::from_root::<Vec<Value>>(&format!("the C function {name}"), given) {
+        Ok(values) => words.iter_mut().zip(values).for_each(|(word, value)| *word = value.into_bits()),
+        Err(fault) => fault::raise(fault),
+    }
+}
+
 /// What adapters in shared libraries call; executables link the functions themselves. The order is that of the adapters' own text.
 #[repr(C)]
 struct Interface {
@@ -106,6 +135,8 @@ struct Interface {
     value: *const (),
     null: *const (),
     shape: *const (),
+    here: *const (),
+    pass: *const (),
     /// The functions of `ravel.h`.
     arrays: [*const (); 12],
 }
@@ -121,6 +152,8 @@ static INTERFACE: Interface = Interface {
     value: ravel_foreign_value as *const (),
     null: ravel_foreign_null as *const (),
     shape: ravel_foreign_shape as *const (),
+    here: ravel_foreign_here as *const (),
+    pass: ravel_foreign_pass as *const (),
     arrays: [
         capi::ravel_array_new as *const (),
         capi::ravel_array_borrow as *const (),
@@ -166,7 +199,8 @@ pub fn call(name: &str, args: &[Value], results: &[Option<ElemTag>]) -> Option<V
     Some(out.into_iter().zip(results).map(|(bits, tag)| value(bits, *tag)).collect())
 }
 
-fn word(value: &Value) -> u64 {
+/// A scalar or the address of an object, as adapters take it.
+pub(super) fn word(value: &Value) -> u64 {
     match value {
         Value::Bool(v) => u64::from(*v),
         Value::Char(v) | Value::U8(v) => u64::from(*v),
@@ -183,7 +217,8 @@ fn word(value: &Value) -> u64 {
     }
 }
 
-fn value(bits: u64, tag: Option<ElemTag>) -> Value {
+/// What an adapter has given, an object with its reference.
+pub(super) fn value(bits: u64, tag: Option<ElemTag>) -> Value {
     match tag {
         Some(ElemTag::Bool) => Value::Bool(bits & 1 == 1),
         Some(ElemTag::Char) => Value::Char(bits as u8),

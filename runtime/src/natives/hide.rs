@@ -8,13 +8,13 @@ macro_rules! identities {
         natives! { HIDE;
             $(
                 /// The argument.
-                effect fn $name(x: $ty) -> (y: $ty) {
+                same fn $name(x: $ty) -> (y: $ty) {
                     Ok(x)
                 }
             )*
 
             /// A copy of the argument.
-            effect fn ravel_hide_array(a: ArrayRef<'_>) -> (b: AnyArray) {
+            same fn ravel_hide_array(a: ArrayRef<'_>) -> (b: AnyArray) {
                 // A copy, because results of natives are unshared.
                 a.to_owned().deep_copy().map(AnyArray)
             }

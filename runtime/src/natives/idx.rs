@@ -81,7 +81,7 @@ fn parse(bytes: &[u8]) -> Result<Array, String> {
 
 natives! { IDX;
     /// The array of unsigned bytes in an IDX file, plain or compressed with gzip.
-    effect fn ravel_idx_read(name: Text<'_>) -> (a: Of<u8>) {
+    root fn ravel_idx_read(name: Text<'_>) -> (a: Of<u8>) {
         read(name.0).map(Of::new)
     }
 }

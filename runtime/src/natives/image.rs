@@ -215,14 +215,14 @@ fn write_image(name: &[u8], image: Result<Vec<u8>, String>) -> Result<(), Fault>
 
 natives! { IMAGE;
     /// The picture in a PNG, PGM or PPM file: height, width and 1 to 4 channels (gray, gray and opacity, colors, colors and opacity).
-    effect fn ravel_image_read(name: Text<'_>) -> (a: Of<u8>) {
+    root fn ravel_image_read(name: Text<'_>) -> (a: Of<u8>) {
         let bytes = content(name.0)?;
         let (shape, picture) = parse(&bytes).map_err(|why| Fault::new(format!("{} {why}", quoted(name.0))))?;
         Array::from_slice(&shape, &picture).map(Of::new)
     }
 
     /// Writes a picture of height and width, or of height, width and 1 to 4 channels, as a PNG file.
-    effect fn ravel_image_write_png(name: Text<'_>, a: ArrayRef<'_>) -> () {
+    write fn ravel_image_write_png(name: Text<'_>, a: ArrayRef<'_>) -> () {
         match a.as_slice::<u8>() {
             Some(bytes) => write_png(name.0, a.shape(), bytes),
             None => Err(Fault::new("a picture consists of bytes")),
@@ -230,7 +230,7 @@ natives! { IMAGE;
     }
 
     /// Writes numbers from 0 to 255 by height, width and channel as a PNG file.
-    effect fn ravel_image_write_png_ints(name: Text<'_>, shape: ArrayArg<'_, i32>, a: ArrayArg<'_, i32>) -> () {
+    write fn ravel_image_write_png_ints(name: Text<'_>, shape: ArrayArg<'_, i32>, a: ArrayArg<'_, i32>) -> () {
         let bytes: Vec<u8> = a.0.iter().map(|&x| u8::try_from(x.clamp(0, 255)).unwrap_or(0)).collect();
         let shape: Vec<i64> = shape.0.iter().map(|&extent| extent.into()).collect();
         if usize::try_from(count_of(&shape)?) != Ok(bytes.len()) {
@@ -240,7 +240,7 @@ natives! { IMAGE;
     }
 
     /// Writes frames of height, width and 1 to 4 channels, each shown for some milliseconds, as an animated PNG file.
-    effect fn ravel_image_write_apng(name: Text<'_>, a: ArrayRef<'_>, ms: i32) -> () {
+    write fn ravel_image_write_apng(name: Text<'_>, a: ArrayRef<'_>, ms: i32) -> () {
         match a.as_slice::<u8>() {
             Some(bytes) => write_image(name.0, png_animation(a.shape(), ms, bytes)),
             None => Err(Fault::new("a picture consists of bytes")),

@@ -7,6 +7,7 @@
 mod bench;
 mod binary;
 mod chars;
+mod class;
 mod clock;
 mod colors;
 mod columns;
@@ -28,6 +29,7 @@ mod math;
 mod npy;
 mod npz;
 mod number;
+mod passing;
 mod plot;
 mod print;
 mod random;
@@ -45,9 +47,11 @@ use std::ffi::c_void;
 use crate::abi::ElemTag;
 use crate::array::Array;
 use crate::fault::Fault;
+use class::class;
 use convert::{AnyArray, Arg, ArgType, ArrayArg, Char, Chars, FileRef, Handle, Object, Of, Results, Ret, Str, Text};
-use define::{has_effect, native_symbol, natives};
+use define::{native_symbol, natives};
 
+pub use class::Class;
 pub use clock::wall_clock;
 pub(crate) use files::flush_open_files;
 pub use image::png_image;
@@ -119,12 +123,19 @@ pub struct Native {
     pub results: &'static [(&'static str, Ty)],
     /// Open end of the signature.
     pub variadic: Variadic,
-    /// Whether calls are ordered with other effects. Pure natives may be folded, moved and run in parallel.
-    pub effect: bool,
+    /// Who runs it, when there are several ranks.
+    pub class: Class,
     /// The C symbol's address.
     pub address: Address,
     /// Calls it with values. For [`Variadic::Results`] the tags say which further results are wanted.
     pub call: DynamicCall,
+}
+
+impl Native {
+    /// Whether calls are ordered with other effects. Pure natives may be folded, moved and run in parallel.
+    pub fn has_effect(&self) -> bool {
+        self.class != Class::Pure
+    }
 }
 
 /// A native's wrapper over values: arguments and tags of wanted further results to results.
@@ -168,6 +179,24 @@ impl Value {
     /// Memory is exhausted.
     pub fn string(text: &[u8]) -> Result<Value, Fault> {
         Array::string(text).map(Value::Object)
+    }
+
+    /// The value in a machine word, signed integers extended; of an object the address, with its reference.
+    fn into_bits(self) -> u64 {
+        match self {
+            Value::Bool(value) => u64::from(value),
+            Value::Char(value) | Value::U8(value) => u64::from(value),
+            Value::I8(value) => i64::from(value).cast_unsigned(),
+            Value::I16(value) => i64::from(value).cast_unsigned(),
+            Value::I32(value) => i64::from(value).cast_unsigned(),
+            Value::I64(value) => value.cast_unsigned(),
+            Value::U16(value) => u64::from(value),
+            Value::U32(value) => u64::from(value),
+            Value::U64(value) => value,
+            Value::F32(value) => u64::from(value.to_bits()),
+            Value::F64(value) => value.to_bits(),
+            Value::Object(object) => object.into_raw().as_ptr() as usize as u64,
+        }
     }
 
     /// The tag of a scalar; `Handle` for objects.

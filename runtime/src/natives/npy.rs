@@ -384,28 +384,28 @@ macro_rules! readers {
         natives! { NPY;
             $(
                 /// The array in a file of NumPy's npy format.
-                effect fn $file(name: Text<'_>) -> (a: Of<$ty>) {
+                root fn $file(name: Text<'_>) -> (a: Of<$ty>) {
                     read::<$ty>(name.0).map(Of::new)
                 }
 
                 /// The array of this name in a file of NumPy's npz format.
-                effect fn $entry(name: Text<'_>, array: Text<'_>) -> (a: Of<$ty>) {
+                root fn $entry(name: Text<'_>, array: Text<'_>) -> (a: Of<$ty>) {
                     read_entry::<$ty>(name.0, array.0).map(Of::new)
                 }
             )*
 
             /// Writes an array as a file of NumPy's npy format.
-            effect fn ravel_npy_write(name: Text<'_>, a: ArrayRef<'_>) -> () {
+            write fn ravel_npy_write(name: Text<'_>, a: ArrayRef<'_>) -> () {
                 write(name.0, &image(a)?)
             }
 
             /// A file of NumPy's npz format that arrays are put into; it appears when it is closed.
-            effect fn ravel_npz_create(name: Text<'_>) -> (file: Handle) {
+            root fn ravel_npz_create(name: Text<'_>) -> (file: Handle) {
                 Npz::create(name.0)
             }
 
             /// Puts an array into an npz file under a name.
-            effect fn ravel_npz_put(file: Object<'_>, name: Text<'_>, a: ArrayRef<'_>) -> () {
+            write fn ravel_npz_put(file: Object<'_>, name: Text<'_>, a: ArrayRef<'_>) -> () {
                 match archive(file)?.0.borrow_mut().as_mut() {
                     Some(npz) => npz.put(name.0, a),
                     None => Err(Fault::new(format!("the npz file for {} is closed", quoted(name.0)))),
@@ -413,7 +413,7 @@ macro_rules! readers {
             }
 
             /// Refuses an array of an npz file that has another shape than it is read for.
-            effect fn ravel_npz_fits(
+            same fn ravel_npz_fits(
                 name: Text<'_>, array: Text<'_>, found: ArrayRef<'_>, wanted: ArrayRef<'_>
             ) -> () {
                 let shape = |a: ArrayRef<'_>| a.as_slice::<i32>().map(<[i32]>::to_vec).unwrap_or_default();
@@ -421,7 +421,7 @@ macro_rules! readers {
             }
 
             /// Writes an npz file.
-            effect fn ravel_npz_close(file: Object<'_>) -> () {
+            write fn ravel_npz_close(file: Object<'_>) -> () {
                 match archive(file)?.0.take() {
                     Some(npz) => npz.close(),
                     None => Err(Fault::new("the npz file is closed already")),

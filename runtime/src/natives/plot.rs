@@ -95,7 +95,7 @@ fn save(name: &[u8], scene: &Scene) -> Result<(), Fault> {
 
 natives! { PLOT;
     /// An empty plot with a title, of this size in units of a screen.
-    effect fn ravel_plot_figure(title: Text<'_>, width: i32, height: i32) -> (p: Handle) {
+    same fn ravel_plot_figure(title: Text<'_>, width: i32, height: i32) -> (p: Handle) {
         if !SIDES.contains(&width) || !SIDES.contains(&height) {
             let (least, most) = SIDES.into_inner();
             return Err(Fault::new(format!("a plot of {width} by {height}: its sides are from {least} to {most}")));
@@ -106,7 +106,7 @@ natives! { PLOT;
     }
 
     /// Chooses panel `k`, counted along rows from 0, of a grid.
-    effect fn ravel_plot_subplot(p: Object<'_>, rows: i32, columns: i32, k: i32) -> () {
+    write fn ravel_plot_subplot(p: Object<'_>, rows: i32, columns: i32, k: i32) -> () {
         let one = 1..=MOST_PANELS;
         if !one.contains(&rows) || !one.contains(&columns) {
             let found = format!("a grid of {rows} by {columns} panels");
@@ -128,35 +128,35 @@ natives! { PLOT;
     }
 
     /// Names the axes of the panel.
-    effect fn ravel_plot_axes(p: Object<'_>, x: Text<'_>, y: Text<'_>) -> () {
+    write fn ravel_plot_axes(p: Object<'_>, x: Text<'_>, y: Text<'_>) -> () {
         with_panel(p, |panel| (panel.x_label, panel.y_label) = (words(x), words(y)))
     }
 
     /// Names the panel.
-    effect fn ravel_plot_title(p: Object<'_>, title: Text<'_>) -> () {
+    write fn ravel_plot_title(p: Object<'_>, title: Text<'_>) -> () {
         with_panel(p, |panel| panel.title = words(title))
     }
 
     /// A line through points.
-    effect fn ravel_plot_line(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, label: Text<'_>) -> () {
+    write fn ravel_plot_line(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, label: Text<'_>) -> () {
         same_length(&[x.0, y.0])?;
         add(p, label, Data::Line { x: x.0.to_vec(), y: y.0.to_vec() })
     }
 
     /// Dots.
-    effect fn ravel_plot_scatter(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, label: Text<'_>) -> () {
+    write fn ravel_plot_scatter(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, label: Text<'_>) -> () {
         same_length(&[x.0, y.0])?;
         add(p, label, Data::Scatter { x: x.0.to_vec(), y: y.0.to_vec() })
     }
 
     /// Bars from zero.
-    effect fn ravel_plot_bars(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, label: Text<'_>) -> () {
+    write fn ravel_plot_bars(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, label: Text<'_>) -> () {
         same_length(&[x.0, y.0])?;
         add(p, label, Data::Bars { x: x.0.to_vec(), y: y.0.to_vec() })
     }
 
     /// The area between two lines.
-    effect fn ravel_plot_band(
+    write fn ravel_plot_band(
         p: Object<'_>, x: ArrayArg<'_, f64>, low: ArrayArg<'_, f64>, high: ArrayArg<'_, f64>, label: Text<'_>
     ) -> () {
         same_length(&[x.0, low.0, high.0])?;
@@ -164,7 +164,7 @@ natives! { PLOT;
     }
 
     /// A matrix as colors, its first row on top; with coordinates upwards along y.
-    effect fn ravel_plot_heat(
+    write fn ravel_plot_heat(
         p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, z: ArrayRef<'_>, map: i32
     ) -> () {
         if colors::color(map, 0).is_none() {
@@ -175,17 +175,17 @@ natives! { PLOT;
     }
 
     /// Lines of equal height of a matrix over coordinates.
-    effect fn ravel_plot_contour(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, z: ArrayRef<'_>) -> () {
+    write fn ravel_plot_contour(p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, z: ArrayRef<'_>) -> () {
         add(p, Text(b""), Data::Contour { cells: field(x.0, y.0, z)? })
     }
 
     /// Words at a point.
-    effect fn ravel_plot_text(p: Object<'_>, x: f64, y: f64, text: Text<'_>) -> () {
+    write fn ravel_plot_text(p: Object<'_>, x: f64, y: f64, text: Text<'_>) -> () {
         add(p, Text(b""), Data::Text { x, y, text: words(text) })
     }
 
     /// Writes the plot; the name ends with `.svg` or `.png`.
-    effect fn ravel_plot_save(p: Object<'_>, name: Text<'_>) -> () {
+    write fn ravel_plot_save(p: Object<'_>, name: Text<'_>) -> () {
         with_plot(p, |plot| save(name.0, &plot.scene))?
     }
 }

@@ -223,12 +223,12 @@ macro_rules! scalar_printers {
         natives! { SCALARS;
             $(
                 /// Writes a scalar as `print` does: three lines with rank, shape and value.
-                effect fn $print(file: FileRef<'_>, x: $ty) -> () {
+                write fn $print(file: FileRef<'_>, x: $ty) -> () {
                     write(file, x.shown().map(|text| scalar_frame(&text)))
                 }
 
                 /// Writes a scalar's plain text.
-                effect fn $fprint(file: FileRef<'_>, x: $ty) -> () {
+                write fn $fprint(file: FileRef<'_>, x: $ty) -> () {
                     write(file, x.text())
                 }
             )*
@@ -252,23 +252,23 @@ scalar_printers! {
 
 natives! { ARRAYS;
     /// Writes a real scalar as `print` does, with `prec` significant digits.
-    effect fn ravel_io_print_float_prec(file: FileRef<'_>, x: f64, prec: i32) -> () {
+    write fn ravel_io_print_float_prec(file: FileRef<'_>, x: f64, prec: i32) -> () {
         let precision = FormatArg::Integer { value: i128::from(prec), bits: 32 };
         write(file, format::format(b"%.*g", &[precision, FormatArg::Real(x)]).map(|text| scalar_frame(&text)))
     }
 
     /// Writes an array of any rank as `print` does.
-    effect fn ravel_io_print_array(file: FileRef<'_>, a: ArrayRef<'_>) -> () {
+    write fn ravel_io_print_array(file: FileRef<'_>, a: ArrayRef<'_>) -> () {
         write(file, array_text(a, None))
     }
 
     /// Writes an array as `print` does, each element by `format`.
-    effect fn ravel_io_print_array_format(file: FileRef<'_>, format: Text<'_>, a: ArrayRef<'_>) -> () {
+    write fn ravel_io_print_array_format(file: FileRef<'_>, format: Text<'_>, a: ArrayRef<'_>) -> () {
         write(file, array_text(a, Some(format.0)))
     }
 
     /// Writes an array's bare data as `show` does.
-    effect fn ravel_io_show_array(file: FileRef<'_>, a: ArrayRef<'_>) -> () {
+    write fn ravel_io_show_array(file: FileRef<'_>, a: ArrayRef<'_>) -> () {
         write(file, show_text(a))
     }
 }

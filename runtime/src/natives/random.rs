@@ -60,22 +60,22 @@ fn with<R>(work: impl FnOnce(&mut Generator) -> R) -> Result<R, Fault> {
 
 natives! { RANDOM;
     /// Seeds the generator of `random` and `rand`.
-    effect fn ravel_random_seed(seed: u32) -> () {
+    same fn ravel_random_seed(seed: u32) -> () {
         with(|generator| *generator = Generator::new(seed))
     }
 
     /// The C library's `random`: 0 to 2^31-1.
-    effect fn ravel_random_long() -> (x: i64) {
+    same fn ravel_random_long() -> (x: i64) {
         with(Generator::next)
     }
 
     /// The C library's `rand`, the same sequence.
-    effect fn ravel_random_rand() -> (x: i32) {
+    same fn ravel_random_rand() -> (x: i32) {
         with(|generator| generator.next() as i32)
     }
 
     /// An integer from `lo` to `hi`, both included.
-    effect fn ravel_random_int(lo: i32, hi: i32) -> (x: i32) {
+    same fn ravel_random_int(lo: i32, hi: i32) -> (x: i32) {
         let width = (i64::from(hi) - i64::from(lo) + 1) as f64;
         with(|generator| loop {
             let value = (generator.next() as f64 / RANDOM_MAX as f64 * width + f64::from(lo)) as i64;
@@ -87,7 +87,7 @@ natives! { RANDOM;
     }
 
     /// A real number from `lo` to `hi`.
-    effect fn ravel_random_double(lo: f64, hi: f64) -> (x: f64) {
+    same fn ravel_random_double(lo: f64, hi: f64) -> (x: f64) {
         with(|generator| generator.next() as f64 / RANDOM_MAX as f64 * (hi - lo) + lo)
     }
 }

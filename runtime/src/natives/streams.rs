@@ -70,94 +70,94 @@ natives! { FILES;
     }
 
     /// Opens a file as C's `fopen`; `err` is `errno` or 0. After an error the file is a closed one.
-    effect fn ravel_io_fopen(name: Text<'_>, mode: Text<'_>) -> (err: i32, file: Handle) {
+    root fn ravel_io_fopen(name: Text<'_>, mode: Text<'_>) -> (err: i32, file: Handle) {
         opened(Stream::open(name.0, mode.0))
     }
 
     /// Closes a file; closing again is harmless.
-    effect fn ravel_io_fclose(file: FileRef<'_>) -> () {
+    write fn ravel_io_fclose(file: FileRef<'_>) -> () {
         checked(file.with(Stream::close))
     }
 
     /// The next byte; 255, C's `EOF` as a character, at the end.
-    effect fn ravel_io_fgetc(file: FileRef<'_>) -> (c: Char) {
+    root fn ravel_io_fgetc(file: FileRef<'_>) -> (c: Char) {
         Ok(Char(file.with(Stream::get).unwrap_or(0xff)))
     }
 
     /// Writes a byte.
-    effect fn ravel_io_fputc(c: Char, file: FileRef<'_>) -> () {
+    write fn ravel_io_fputc(c: Char, file: FileRef<'_>) -> () {
         checked(file.with(|stream| stream.put(&[c.0])))
     }
 
     /// Writes a string.
-    effect fn ravel_io_fputs(s: Text<'_>, file: FileRef<'_>) -> () {
+    write fn ravel_io_fputs(s: Text<'_>, file: FileRef<'_>) -> () {
         checked(file.with(|stream| stream.put(s.0)))
     }
 
     /// Writes a string and a newline to stdout.
-    effect fn ravel_io_puts(s: Text<'_>) -> () {
+    write fn ravel_io_puts(s: Text<'_>) -> () {
         let mut stdout = stream::standard(Standard::Out);
         checked(stdout.put(s.0).and_then(|()| stdout.put(b"\n")))
     }
 
     /// Reads at most `n - 1` bytes through the end of the line; `err` is -1 if nothing is left.
-    effect fn ravel_io_fgets(n: i32, file: FileRef<'_>) -> (err: i32, text: Str) {
+    root fn ravel_io_fgets(n: i32, file: FileRef<'_>) -> (err: i32, text: Str) {
         let text = file.with(|stream| line(stream, limit(n.saturating_sub(1))));
         let errno = if text.is_empty() && n > 1 { END_OF_FILE } else { 0 };
         Ok((errno, Str::new(&text)?))
     }
 
     /// Reads a line and drops its newline.
-    effect fn ravel_io_fgetl(file: FileRef<'_>) -> (text: Str) {
+    root fn ravel_io_fgetl(file: FileRef<'_>) -> (text: Str) {
         let text = file.with(|stream| line(stream, usize::MAX));
         Str::new(text.strip_suffix(b"\n").unwrap_or(&text))
     }
 
     /// Pushes a byte back; it is the next one read.
-    effect fn ravel_io_ungetc(c: Char, file: FileRef<'_>) -> () {
+    write fn ravel_io_ungetc(c: Char, file: FileRef<'_>) -> () {
         file.with(|stream| stream.unget(c.0));
         Ok(())
     }
 
     /// Whether a read has met the end of the file.
-    effect fn ravel_io_feof(file: FileRef<'_>) -> (end: bool) {
+    root fn ravel_io_feof(file: FileRef<'_>) -> (end: bool) {
         Ok(file.with(|stream| stream.at_end()))
     }
 
     /// Writes buffered bytes out.
-    effect fn ravel_io_fflush(file: FileRef<'_>) -> () {
+    write fn ravel_io_fflush(file: FileRef<'_>) -> () {
         checked(file.with(Stream::flush))
     }
 
     /// The position in bytes; -1 where there is none.
-    effect fn ravel_io_ftell(file: FileRef<'_>) -> (position: i32) {
+    root fn ravel_io_ftell(file: FileRef<'_>) -> (position: i32) {
         Ok(i32::try_from(file.with(Stream::tell)).unwrap_or(i32::MAX))
     }
 
     /// Moves to `offset` from the start (`base` 0), the current position (1) or the end (2).
-    effect fn ravel_io_fseek(file: FileRef<'_>, offset: i32, base: i32) -> () {
+    write fn ravel_io_fseek(file: FileRef<'_>, offset: i32, base: i32) -> () {
         file.with(|stream| stream.seek(i64::from(offset), base))
             .map_err(|errno| Fault::new(format!("fseek: {}", error_text(errno))))
     }
 
     /// Moves to the start.
-    effect fn ravel_io_rewind(file: FileRef<'_>) -> () {
+    write fn ravel_io_rewind(file: FileRef<'_>) -> () {
         file.with(|stream| stream.seek(0, 0)).map_err(|errno| Fault::new(format!("rewind: {}", error_text(errno))))
     }
 
     /// Reads a word of at most `n` bytes.
-    effect fn ravel_io_fscans(file: FileRef<'_>, n: i32) -> (word: Str) {
+    root fn ravel_io_fscans(file: FileRef<'_>, n: i32) -> (word: Str) {
         Str::new(&file.with(|stream| scan::word(stream, limit(n))))
     }
 
     /// Reads a line of at most `n` bytes and drops its newline.
-    effect fn ravel_io_fscanl(file: FileRef<'_>, n: i32) -> (text: Str) {
+    root fn ravel_io_fscanl(file: FileRef<'_>, n: i32) -> (text: Str) {
         let text = file.with(|stream| line(stream, limit(n)));
         Str::new(text.strip_suffix(b"\n").unwrap_or(&text))
     }
 
     /// Creates a file whose name is the template with its last six characters, `XXXXXX`, replaced.
-    effect fn ravel_io_mkstemp(template: Text<'_>) -> (err: i32, file: Handle, name: Str) {
+    root fn ravel_io_mkstemp(template: Text<'_>) -> (err: i32, file: Handle, name: Str) {
         let (result, name) = system::unique(template.0, |path| {
             std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)
         });
@@ -166,7 +166,7 @@ natives! { FILES;
     }
 
     /// Creates a temporary file that has no name.
-    effect fn ravel_io_tmpfile() -> (err: i32, file: Handle) {
+    root fn ravel_io_tmpfile() -> (err: i32, file: Handle) {
         let template = std::env::temp_dir().join("ravel-XXXXXX");
         let template = std::os::unix::ffi::OsStrExt::as_bytes(template.as_os_str());
         let (result, name) = system::unique(template, |path| {
@@ -177,18 +177,18 @@ natives! { FILES;
     }
 
     /// Removes a file; `errno` or 0.
-    effect fn ravel_io_fremove(name: Text<'_>) -> (err: i32) {
+    root fn ravel_io_fremove(name: Text<'_>) -> (err: i32) {
         Ok(std::fs::remove_file(path_of(name.0)).map_or_else(|error| errno_of(&error), |()| 0))
     }
 
     /// Reads one character.
-    effect fn ravel_io_fscan_char(file: FileRef<'_>) -> (ok: bool, x: Char) {
+    root fn ravel_io_fscan_char(file: FileRef<'_>) -> (ok: bool, x: Char) {
         let byte = file.with(Stream::get);
         Ok((byte.is_some(), Char(byte.unwrap_or(0))))
     }
 
     /// Reads one truth value: a number, `true` or `false`.
-    effect fn ravel_io_fscan_bool(file: FileRef<'_>) -> (ok: bool, x: bool) {
+    root fn ravel_io_fscan_bool(file: FileRef<'_>) -> (ok: bool, x: bool) {
         let word = file.with(|stream| scan::word(stream, 32));
         Ok(match word.as_slice() {
             b"true" => (true, true),
@@ -201,19 +201,19 @@ natives! { FILES;
     }
 
     /// Reads one number.
-    effect fn ravel_io_fscan_ulong(file: FileRef<'_>) -> (ok: bool, x: u64) {
+    root fn ravel_io_fscan_ulong(file: FileRef<'_>) -> (ok: bool, x: u64) {
         let value = file.with(scan::unsigned);
         Ok((value.is_some(), value.unwrap_or(0)))
     }
 
     /// Reads one number.
-    effect fn ravel_io_fscan_float(file: FileRef<'_>) -> (ok: bool, x: f32) {
+    root fn ravel_io_fscan_float(file: FileRef<'_>) -> (ok: bool, x: f32) {
         let text = file.with(scan::real);
         Ok((text.is_some(), text.map_or(0.0, |text| number::real32(&text).value)))
     }
 
     /// Reads one number.
-    effect fn ravel_io_fscan_double(file: FileRef<'_>) -> (ok: bool, x: f64) {
+    root fn ravel_io_fscan_double(file: FileRef<'_>) -> (ok: bool, x: f64) {
         let text = file.with(scan::real);
         Ok((text.is_some(), text.map_or(0.0, |text| number::real(&text).value)))
     }
@@ -224,7 +224,7 @@ macro_rules! integer_scanners {
         natives! { INTEGERS;
             $(
                 /// Reads one number.
-                effect fn $name(file: FileRef<'_>) -> (ok: bool, x: $ty) {
+                root fn $name(file: FileRef<'_>) -> (ok: bool, x: $ty) {
                     let value = file.with(scan::integer);
                     Ok((value.is_some(), value.unwrap_or(0) as $ty))
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fibre::{self, image_of};
 use super::{ArrayArg, FileRef, Handle, Object, Of, Str, Text, natives, streams};
 use crate::abi::{ElemTag, ObjectKind};
-use crate::array::Array;
+use crate::array::{Array, ArrayRef};
 use crate::buffer::count_of;
 use crate::fault::{self, Fault};
 use crate::stream::Stream;
@@ -51,6 +51,18 @@ fn strings<'a>(object: Object<'a>) -> Result<&'a Strings, Fault> {
         Some(strings) => Ok(unsafe { strings.as_ref() }),
         None => Err(Fault::new("a native expects a string array")),
     }
+}
+
+/// Shape and texts of an object, if it is a string array.
+pub(super) fn parts<'a>(object: ArrayRef<'a>) -> Option<(&'a [i64], impl Iterator<Item = &'a [u8]>)> {
+    let strings = strings(Object(object)).ok()?;
+    Some((&strings.shape, strings.texts.iter().map(|text| &**text)))
+}
+
+/// The string array of a shape whose texts `next` gives in order.
+pub(super) fn from_parts(shape: Vec<i64>, mut next: impl FnMut() -> Result<Vec<u8>, Fault>) -> Result<Array, Fault> {
+    let texts = (0..count_of(&shape)?).map(|_| next().map(Arc::from)).collect::<Result<_, _>>()?;
+    new(Strings { shape, texts }).map(|object| object.0)
 }
 
 /// A string array of `shape` with these `count` texts; a fault if there is no memory for them.
@@ -204,14 +216,14 @@ natives! { STRINGS;
     }
 
     /// Writes a string array in the Fibre format.
-    effect fn ravel_strings_print(file: FileRef<'_>, a: Object<'_>) -> () {
+    write fn ravel_strings_print(file: FileRef<'_>, a: Object<'_>) -> () {
         let a = strings(a)?;
         let texts: Vec<String> = a.texts.iter().map(|text| format!("\"{}\"", String::from_utf8_lossy(text))).collect();
         streams::checked(file.with(|stream| stream.put(&image_of(&a.shape, &texts))))
     }
 
     /// Reads a string array in the Fibre format, or a string in quotes as one of rank 0.
-    effect fn ravel_strings_scan(file: FileRef<'_>) -> (a: Handle) {
+    root fn ravel_strings_scan(file: FileRef<'_>) -> (a: Handle) {
         file.with(scan)
     }
 

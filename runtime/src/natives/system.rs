@@ -13,6 +13,7 @@ use super::{Handle, Str, Text, natives};
 use crate::abi::ObjectKind;
 use crate::array::Array;
 use crate::fault::{Ending, Fault};
+use crate::ranks;
 use crate::stream::{self, errno_of, path_of};
 
 /// `errno` of a failure, 0 of a success.
@@ -54,7 +55,7 @@ fn variable(name: &[u8]) -> Option<OsString> {
 
 natives! { SYSTEM;
     /// Ends the program with a status after writing out all output.
-    effect fn ravel_exit(status: i32) -> () {
+    same fn ravel_exit(status: i32) -> () {
         Err(Fault { ending: Ending::Exit { status }, ..Fault::new("") })
     }
 
@@ -74,21 +75,22 @@ natives! { SYSTEM;
     }
 
     /// Value of an environment variable; "" if it does not exist.
-    effect fn ravel_env_get(name: Text<'_>) -> (value: Str) {
+    root fn ravel_env_get(name: Text<'_>) -> (value: Str) {
         Str::new(variable(name.0).unwrap_or_default().as_bytes())
     }
 
     /// Whether an environment variable exists.
-    effect fn ravel_env_exists(name: Text<'_>) -> (exists: bool) {
+    root fn ravel_env_exists(name: Text<'_>) -> (exists: bool) {
         Ok(variable(name.0).is_some())
     }
 
     /// Sets an environment variable for the commands that the program starts; whether the name and the value are valid.
-    effect fn ravel_env_set(name: Text<'_>, value: Text<'_>, overwrite: bool) -> (ok: bool) {
+    same fn ravel_env_set(name: Text<'_>, value: Text<'_>, overwrite: bool) -> (ok: bool) {
         if !is_variable_name(name.0) || value.0.contains(&0) {
             return Ok(false);
         }
         if overwrite || variable(name.0).is_none() {
+            // On all ranks, since pure natives of calendar time look at the time zone.
             // SAFETY: natives with effects run one at a time, and no other part of the runtime reads the environment then.
             unsafe { std::env::set_var(OsStr::from_bytes(name.0), OsStr::from_bytes(value.0)) };
         }
@@ -96,7 +98,7 @@ natives! { SYSTEM;
     }
 
     /// Removes an environment variable; `errno` or 0.
-    effect fn ravel_env_unset(name: Text<'_>) -> (err: i32) {
+    same fn ravel_env_unset(name: Text<'_>) -> (err: i32) {
         if !is_variable_name(name.0) {
             return Ok(libc::EINVAL);
         }
@@ -106,35 +108,35 @@ natives! { SYSTEM;
     }
 
     /// Number of environment variables.
-    effect fn ravel_env_count() -> (n: i32) {
+    root fn ravel_env_count() -> (n: i32) {
         Ok(i32::try_from(std::env::vars_os().count()).unwrap_or(i32::MAX))
     }
 
     /// Environment variable `i` as `NAME=value`; "" out of range.
-    effect fn ravel_env_index(i: i32) -> (text: Str) {
+    root fn ravel_env_index(i: i32) -> (text: Str) {
         let found = usize::try_from(i).ok().and_then(|i| std::env::vars_os().nth(i));
         Str::new(&found.map_or_else(Vec::new, |(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()))
     }
 
     /// Renames a file; `errno` or 0.
-    effect fn ravel_fs_rename(from: Text<'_>, to: Text<'_>) -> (err: i32) {
+    root fn ravel_fs_rename(from: Text<'_>, to: Text<'_>) -> (err: i32) {
         Ok(status(fs::rename(path_of(from.0), path_of(to.0))))
     }
 
     /// Removes a file or an empty folder; `errno` or 0.
-    effect fn ravel_fs_remove(name: Text<'_>) -> (err: i32) {
+    root fn ravel_fs_remove(name: Text<'_>) -> (err: i32) {
         let path = path_of(name.0);
         let is_folder = fs::symlink_metadata(path).is_ok_and(|data| data.is_dir());
         Ok(status(if is_folder { fs::remove_dir(path) } else { fs::remove_file(path) }))
     }
 
     /// Creates the symbolic link `link` to `target`; `errno` or 0.
-    effect fn ravel_fs_symlink(target: Text<'_>, link: Text<'_>) -> (err: i32) {
+    root fn ravel_fs_symlink(target: Text<'_>, link: Text<'_>) -> (err: i32) {
         Ok(status(symlink(path_of(target.0), path_of(link.0))))
     }
 
     /// Checks access: 0 exists, or a sum of 4 read, 2 write, 1 execute; `errno` or 0.
-    effect fn ravel_fs_access(name: Text<'_>, mode: i32) -> (err: i32) {
+    root fn ravel_fs_access(name: Text<'_>, mode: i32) -> (err: i32) {
         let Ok(name) = std::ffi::CString::new(name.0) else { return Ok(libc::EINVAL) };
         // SAFETY: the name is NUL-terminated.
         let result = unsafe { libc::access(name.as_ptr(), mode) };
@@ -142,38 +144,38 @@ natives! { SYSTEM;
     }
 
     /// Changes the working folder; `errno` or 0.
-    effect fn ravel_fs_chdir(name: Text<'_>) -> (err: i32) {
+    root fn ravel_fs_chdir(name: Text<'_>) -> (err: i32) {
         Ok(status(std::env::set_current_dir(path_of(name.0))))
     }
 
     /// Creates a folder; `errno` or 0.
-    effect fn ravel_fs_mkdir(name: Text<'_>, mode: i32) -> (err: i32) {
+    root fn ravel_fs_mkdir(name: Text<'_>, mode: i32) -> (err: i32) {
         let mode = u32::try_from(mode).unwrap_or(0o777);
         Ok(status(fs::DirBuilder::new().mode(mode).create(path_of(name.0))))
     }
 
     /// Removes an empty folder; `errno` or 0.
-    effect fn ravel_fs_rmdir(name: Text<'_>) -> (err: i32) {
+    root fn ravel_fs_rmdir(name: Text<'_>) -> (err: i32) {
         Ok(status(fs::remove_dir(path_of(name.0))))
     }
 
     /// Whether the name is a folder.
-    effect fn ravel_fs_isdir(name: Text<'_>) -> (holds: bool) {
+    root fn ravel_fs_isdir(name: Text<'_>) -> (holds: bool) {
         Ok(fs::metadata(path_of(name.0)).is_ok_and(|data| data.is_dir()))
     }
 
     /// Whether the name is a regular file.
-    effect fn ravel_fs_isreg(name: Text<'_>) -> (holds: bool) {
+    root fn ravel_fs_isreg(name: Text<'_>) -> (holds: bool) {
         Ok(fs::metadata(path_of(name.0)).is_ok_and(|data| data.is_file()))
     }
 
     /// Whether the name is a symbolic link.
-    effect fn ravel_fs_islnk(name: Text<'_>) -> (holds: bool) {
+    root fn ravel_fs_islnk(name: Text<'_>) -> (holds: bool) {
         Ok(fs::symlink_metadata(path_of(name.0)).is_ok_and(|data| data.is_symlink()))
     }
 
     /// Size of a file in bytes.
-    effect fn ravel_fs_filesize(name: Text<'_>) -> (err: i32, size: i64) {
+    root fn ravel_fs_filesize(name: Text<'_>) -> (err: i32, size: i64) {
         Ok(match fs::metadata(path_of(name.0)) {
             Ok(data) => (0, i64::try_from(data.len()).unwrap_or(i64::MAX)),
             Err(error) => (errno_of(&error), -1),
@@ -181,7 +183,7 @@ natives! { SYSTEM;
     }
 
     /// The working folder.
-    effect fn ravel_fs_getcwd() -> (err: i32, name: Str) {
+    root fn ravel_fs_getcwd() -> (err: i32, name: Str) {
         Ok(match std::env::current_dir() {
             Ok(path) => (0, Str::new(&path.into_os_string().into_vec())?),
             Err(error) => (errno_of(&error), Str::new(b"")?),
@@ -189,20 +191,23 @@ natives! { SYSTEM;
     }
 
     /// Creates a folder whose name is the template with its last six characters, `XXXXXX`, replaced.
-    effect fn ravel_fs_mkdtemp(template: Text<'_>) -> (err: i32, name: Str) {
+    root fn ravel_fs_mkdtemp(template: Text<'_>) -> (err: i32, name: Str) {
         let (result, name) = unique(template.0, |path| fs::DirBuilder::new().mode(0o700).create(path));
         Ok((result.err().unwrap_or(0), Str::new(&name)?))
     }
 
     /// The folder for temporary files.
-    effect fn ravel_fs_tmpdir() -> (name: Str) {
+    root fn ravel_fs_tmpdir() -> (name: Str) {
         Str::new(&std::env::temp_dir().into_os_string().into_vec())
     }
 
     /// Runs a shell command and waits; its exit status, -1 if it was killed or could not start.
-    effect fn ravel_process_system(command: Text<'_>) -> (status: i32) {
+    root fn ravel_process_system(command: Text<'_>) -> (status: i32) {
         stream::flush_all();
-        let outcome = Command::new("/bin/sh").arg("-c").arg(OsStr::from_bytes(command.0)).status();
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(OsStr::from_bytes(command.0));
+        ranks::set_apart(&mut shell);
+        let outcome = shell.status();
         Ok(outcome.ok().and_then(|status| status.code()).unwrap_or(-1))
     }
 }

@@ -58,10 +58,10 @@ pub fn signature(native: &Native) -> String {
 pub fn documentation() -> String {
     let mut page = INTRODUCTION.to_string();
     for (title, lists) in AREAS {
-        page.push_str(&format!("\n## {title}\n| native | E | meaning |\n|---|---|---|\n"));
+        page.push_str(&format!("\n## {title}\n| native | class | meaning |\n|---|---|---|\n"));
         for native in lists.iter().flat_map(|list| list.iter()) {
-            let effect = if native.effect { "!" } else { "" };
-            page.push_str(&format!("| `{}` | {effect} | {} |\n", signature(native), native.doc.trim()));
+            let class = native.class.name();
+            page.push_str(&format!("| `{}` | {class} | {} |\n", signature(native), native.doc.trim()));
         }
     }
     page
@@ -76,14 +76,22 @@ This page is made from the runtime's sources: `RAVEL_BLESS=1 cargo test -p ravel
 Declare one with `external T f(args);` and `#pragma linkname \"NAME\"`. Arguments come in the order below; no `linksign` is
 needed. `handle` is any opaque object (a stream, a timer, a list ...); streams of the classes `File` and `TermFile` are one
 type. `A[*]` is an array of any element type and any rank: the native reads both from the array, so declare it once per element
-type with the same linkname. A reference parameter `&f` is the handle itself. Column E: `!` marks an effect, which is ordered
-with all others; the rest is pure. `long` also serves `longlong`, and `ulong` `ulonglong`.
+type with the same linkname. A reference parameter `&f` is the handle itself. `long` also serves `longlong`, and `ulong` `ulonglong`.
+
+A native is `pure`, or has an effect, which is ordered with all others. The class also says which ranks run it, when a program has several:
+
+| class | run by |
+| --- | --- |
+| `pure` | every rank |
+| `same` | every rank: the effect is on a state that all have, or depends on the arguments alone |
+| `root` | rank 0, and the others get the results |
+| `write` | rank 0: there are no results, and nobody waits |
 ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::natives::Value;
+    use crate::natives::{Class, Value};
 
     #[test]
     fn the_documentation_is_current() {
@@ -121,8 +129,75 @@ mod tests {
     }
 
     #[test]
+    fn classes_fit_signatures() {
+        for native in all() {
+            let name = native.name;
+            let gives = !native.results.is_empty() || native.variadic == Variadic::Results;
+            match native.class {
+                // What gives nothing does nothing that nobody sees.
+                Class::Pure => assert!(gives && !native.has_effect(), "{name} is pure but gives nothing"),
+                Class::Root => {
+                    assert!(gives, "{name} gives nothing that rank 0 could pass on: it is `write` or `same`")
+                }
+                Class::Write => assert!(!gives, "{name} gives something that other ranks would not have"),
+                Class::Same => {}
+            }
+        }
+    }
+
+    #[test]
+    fn who_looks_at_streams_is_rank_0() {
+        let of_streams = |native: &&Native| native.params.iter().any(|(name, _)| *name == "file");
+        let streams: Vec<_> = all().filter(of_streams).collect();
+        assert!(streams.len() > 80, "{}", streams.len());
+        for native in streams {
+            assert!(matches!(native.class, Class::Root | Class::Write), "{}", native.name);
+        }
+    }
+
+    #[test]
     fn only_the_format_families_are_variadic() {
         let count = all().filter(|native| native.variadic != Variadic::No).count();
         assert_eq!(count, 7);
+    }
+
+    /// The declarations of natives in a SaC text: the symbol, and whether the compiler orders calls with other effects. That is so if a
+    /// pragma or a reference parameter says it, or if there is no result.
+    fn declarations(text: &str) -> Vec<(&str, bool)> {
+        let declared = text.split("\nexternal ").skip(1).filter_map(|rest| {
+            let (head, rest) = rest.split_once(';')?;
+            let pragmas: Vec<&str> =
+                rest.lines().skip(1).map_while(|line| line.trim().strip_prefix("#pragma ")).collect();
+            let symbol = pragmas.iter().find_map(|pragma| pragma.strip_prefix("linkname \"")?.strip_suffix('"'))?;
+            let is_ordered = pragmas.iter().any(|pragma| pragma.starts_with("effect"));
+            Some((symbol, is_ordered || head.contains('&') || head.starts_with("void ")))
+        });
+        declared.collect()
+    }
+
+    /// What the compiler takes to be pure it may move, leave out or run on any thread: no rank would know when the others meet there.
+    #[test]
+    fn the_library_declares_what_has_an_effect() {
+        let mut open = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../stdlib"))];
+        let mut count = 0;
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).expect("the library is there") {
+                let path = entry.expect("a readable folder").path();
+                if path.is_dir() {
+                    open.push(path);
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).expect("a readable file");
+                // Traces are written in any order.
+                let declared =
+                    declarations(&text).into_iter().filter(|(symbol, _)| !symbol.starts_with("ravel_trace_"));
+                for (symbol, is_ordered) in declared {
+                    let native = find(symbol).unwrap_or_else(|| panic!("{}: {symbol} is no native", path.display()));
+                    assert_eq!(native.has_effect(), is_ordered, "{}: {symbol}", path.display());
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 300, "{count}");
     }
 }

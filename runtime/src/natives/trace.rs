@@ -140,7 +140,7 @@ macro_rules! traces {
         natives! { TRACE;
             $(
                 /// A line on stderr about a scalar: a label, where the call stands, the index around it, the value.
-                pure fn $name(label: Text<'_>, place: Text<'_>, iv: ArrayArg<'_, i32>, x: $ty) -> () {
+                write fn $name(label: Text<'_>, place: Text<'_>, iv: ArrayArg<'_, i32>, x: $ty) -> () {
                     let $x = x;
                     write(label, place, iv, &$text);
                     Ok(())
@@ -148,13 +148,13 @@ macro_rules! traces {
             )*
 
             /// A line on stderr about an array, of which long axes are shown without their middle.
-            pure fn ravel_trace_array(label: Text<'_>, place: Text<'_>, iv: ArrayArg<'_, i32>, a: ArrayRef<'_>) -> () {
+            write fn ravel_trace_array(label: Text<'_>, place: Text<'_>, iv: ArrayArg<'_, i32>, a: ArrayRef<'_>) -> () {
                 write(label, place, iv, &array_value(a));
                 Ok(())
             }
 
             /// A line on stderr about a string.
-            pure fn ravel_trace_string(label: Text<'_>, place: Text<'_>, iv: ArrayArg<'_, i32>, s: Text<'_>) -> () {
+            write fn ravel_trace_string(label: Text<'_>, place: Text<'_>, iv: ArrayArg<'_, i32>, s: Text<'_>) -> () {
                 write(label, place, iv, &quoted(s.0));
                 Ok(())
             }

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use super::format::{self, FormatArg};
 use super::scan::{self, Outcome, Scanned};
-use super::{Address, Arg, FileRef, Native, Ret, Str, Text, Ty, Value, Variadic, check_arity, streams};
+use super::{Address, Arg, Class, FileRef, Native, Ret, Str, Text, Ty, Value, Variadic, check_arity, class, streams};
 use crate::abi::{ArrayHeader, ElemTag, VarArg};
 use crate::array::{Array, ArrayRef};
 use crate::fault::{self, Ending, Fault};
@@ -89,8 +89,8 @@ fn error(status: i32, text: Text<'_>, args: &[FormatArg<'_>]) -> Fault {
 pub unsafe extern "C" fn ravel_printf(format: *mut ArrayHeader, args: *const VarArg, n: i64) {
     stop::check();
     // SAFETY: compiled code passes valid objects and arguments.
-    let result = unsafe { Text::from_abi(format).and_then(|text| printf(text, &arguments(args, n)?)) };
-    result.unwrap_or_else(|fault| fault::raise(fault))
+    let run = || unsafe { Text::from_abi(format).and_then(|text| printf(text, &arguments(args, n)?)) };
+    class::write(run).unwrap_or_else(|fault| fault::raise(fault))
 }
 
 /// C formatting to a stream.
@@ -101,10 +101,10 @@ pub unsafe extern "C" fn ravel_printf(format: *mut ArrayHeader, args: *const Var
 pub unsafe extern "C" fn ravel_fprintf(file: *mut ArrayHeader, format: *mut ArrayHeader, args: *const VarArg, n: i64) {
     stop::check();
     // SAFETY: compiled code passes valid objects and arguments.
-    let result = unsafe {
+    let run = || unsafe {
         FileRef::from_abi(file).and_then(|file| fprintf(file, Text::from_abi(format)?, &arguments(args, n)?))
     };
-    result.unwrap_or_else(|fault| fault::raise(fault))
+    class::write(run).unwrap_or_else(|fault| fault::raise(fault))
 }
 
 /// C formatting to a new string.
@@ -158,23 +158,6 @@ fn result_value(scanned: Option<&Scanned>, tag: ElemTag) -> Result<Value, Fault>
     })
 }
 
-fn value_bits(value: Value) -> u64 {
-    match value {
-        Value::Bool(value) => u64::from(value),
-        Value::Char(value) | Value::U8(value) => u64::from(value),
-        Value::I8(value) => i64::from(value).cast_unsigned(),
-        Value::I16(value) => i64::from(value).cast_unsigned(),
-        Value::I32(value) => i64::from(value).cast_unsigned(),
-        Value::I64(value) => value.cast_unsigned(),
-        Value::U16(value) => u64::from(value),
-        Value::U32(value) => u64::from(value),
-        Value::U64(value) => value,
-        Value::F32(value) => u64::from(value.to_bits()),
-        Value::F64(value) => value.to_bits(),
-        Value::Object(object) => object.into_raw().as_ptr() as usize as u64,
-    }
-}
-
 /// The results of a scan in order, the count first.
 fn results(outcome: &Outcome, tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {
     if outcome.values.len() > tags.len() {
@@ -187,28 +170,30 @@ fn results(outcome: &Outcome, tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {
     std::iter::once(Ok(Value::I32(outcome.count))).chain(values).collect()
 }
 
-/// Delivers a scan to compiled code: returns the count, writes the rest.
+/// The tags of the results that compiled code wants of a scan.
 ///
 /// # Safety
-/// `tags` and `out` point to `n` entries.
-unsafe fn deliver(outcome: Result<Outcome, Fault>, tags: *const u64, out: *mut u64, n: i64) -> i32 {
-    let count = usize::try_from(n).unwrap_or(0);
-    let wanted: Vec<ElemTag> = (0..count)
+/// `tags` points to `n` entries.
+unsafe fn wanted(tags: *const u64, n: i64) -> Vec<ElemTag> {
+    (0..usize::try_from(n).unwrap_or(0))
         // SAFETY: by contract.
         .map(|position| unsafe { tags.add(position).read() })
         .map(|tag| u8::try_from(tag).ok().and_then(ElemTag::from_u8).unwrap_or(ElemTag::U64))
-        .collect();
-    let delivered = outcome.and_then(|outcome| results(&outcome, &wanted).map(|values| (outcome.count, values)));
-    match delivered {
-        Ok((converted, values)) => {
-            for (position, value) in values.into_iter().skip(1).enumerate() {
-                // SAFETY: by contract; there are exactly `n` further values.
-                unsafe { out.add(position).write(value_bits(value)) };
-            }
-            converted
-        }
-        Err(fault) => fault::raise(fault),
+        .collect()
+}
+
+/// Delivers a scan to compiled code: returns the count, which is the first of the results, writes the rest.
+///
+/// # Safety
+/// `out` has room for all results but the first.
+unsafe fn deliver(results: Result<Vec<Value>, Fault>, out: *mut u64) -> i32 {
+    let mut values = results.unwrap_or_else(|fault| fault::raise(fault)).into_iter();
+    let converted = values.next().map_or(0, Value::into_bits);
+    for (position, value) in values.enumerate() {
+        // SAFETY: by contract.
+        unsafe { out.add(position).write(value.into_bits()) };
     }
+    converted as i32
 }
 
 fn scanf(text: Text<'_>) -> Result<Outcome, Fault> {
@@ -230,7 +215,10 @@ fn sscanf(source: Text<'_>, text: Text<'_>) -> Result<Outcome, Fault> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_scanf(format: *mut ArrayHeader, tags: *const u64, out: *mut u64, n: i64) -> i32 {
     // SAFETY: compiled code passes valid objects and result descriptions.
-    unsafe { deliver(Text::from_abi(format).and_then(scanf), tags, out, n) }
+    unsafe {
+        let run = || results(&scanf(Text::from_abi(format)?)?, &wanted(tags, n));
+        deliver(class::root("ravel_scanf", run), out)
+    }
 }
 
 /// Scans a stream; returns the number of conversions.
@@ -246,7 +234,10 @@ pub unsafe extern "C" fn ravel_fscanf(
     n: i64,
 ) -> i32 {
     // SAFETY: compiled code passes valid objects and result descriptions.
-    unsafe { deliver(FileRef::from_abi(file).and_then(|file| fscanf(file, Text::from_abi(format)?)), tags, out, n) }
+    unsafe {
+        let run = || results(&fscanf(FileRef::from_abi(file)?, Text::from_abi(format)?)?, &wanted(tags, n));
+        deliver(class::root("ravel_fscanf", run), out)
+    }
 }
 
 /// Scans a string; returns the number of conversions.
@@ -262,7 +253,10 @@ pub unsafe extern "C" fn ravel_sscanf(
     n: i64,
 ) -> i32 {
     // SAFETY: compiled code passes valid objects and result descriptions.
-    unsafe { deliver(Text::from_abi(source).and_then(|source| sscanf(source, Text::from_abi(format)?)), tags, out, n) }
+    unsafe {
+        let run = || results(&sscanf(Text::from_abi(source)?, Text::from_abi(format)?)?, &wanted(tags, n));
+        deliver(run(), out)
+    }
 }
 
 /// Fixed arguments of a dynamic call, and the rest.
@@ -315,7 +309,7 @@ pub(super) static LIST: &[Native] = &[
         params: &[("format", Ty::String)],
         results: &[],
         variadic: Variadic::Arguments,
-        effect: true,
+        class: Class::Write,
         address: Address(ravel_printf as *const _),
         call: call_printf,
     },
@@ -325,7 +319,7 @@ pub(super) static LIST: &[Native] = &[
         params: &[("file", HANDLE), ("format", Ty::String)],
         results: &[],
         variadic: Variadic::Arguments,
-        effect: true,
+        class: Class::Write,
         address: Address(ravel_fprintf as *const _),
         call: call_fprintf,
     },
@@ -335,7 +329,7 @@ pub(super) static LIST: &[Native] = &[
         params: &[("format", Ty::String)],
         results: &[("text", Ty::String)],
         variadic: Variadic::Arguments,
-        effect: false,
+        class: Class::Pure,
         address: Address(ravel_sprintf as *const _),
         call: call_sprintf,
     },
@@ -345,7 +339,7 @@ pub(super) static LIST: &[Native] = &[
         params: &[("status", INT), ("format", Ty::String)],
         results: &[],
         variadic: Variadic::Arguments,
-        effect: true,
+        class: Class::Same,
         address: Address(ravel_error as *const _),
         call: call_error,
     },
@@ -355,7 +349,7 @@ pub(super) static LIST: &[Native] = &[
         params: &[("format", Ty::String)],
         results: &[("count", INT)],
         variadic: Variadic::Results,
-        effect: true,
+        class: Class::Root,
         address: Address(ravel_scanf as *const _),
         call: call_scanf,
     },
@@ -365,7 +359,7 @@ pub(super) static LIST: &[Native] = &[
         params: &[("file", HANDLE), ("format", Ty::String)],
         results: &[("count", INT)],
         variadic: Variadic::Results,
-        effect: true,
+        class: Class::Root,
         address: Address(ravel_fscanf as *const _),
         call: call_fscanf,
     },
@@ -375,7 +369,7 @@ pub(super) static LIST: &[Native] = &[
         params: &[("source", Ty::String), ("format", Ty::String)],
         results: &[("count", INT)],
         variadic: Variadic::Results,
-        effect: false,
+        class: Class::Pure,
         address: Address(ravel_sscanf as *const _),
         call: call_sscanf,
     },

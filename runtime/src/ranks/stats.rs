@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::World;
+use super::plan::Costs;
 use crate::fault::Fault;
 use report::Record;
 
@@ -40,6 +41,10 @@ pub(crate) enum Kind {
 pub(crate) enum Why {
     /// Gathering costs more than the work.
     Costs,
+    /// It has one chunk.
+    OneChunk,
+    /// `RAVEL_RANKS_SHARE=never` says so.
+    Never,
     /// There is one rank.
     OneRank,
 }
@@ -58,9 +63,9 @@ pub(crate) struct Exchange {
     pub bytes: i64,
     /// Seconds that this rank took for its chunks.
     pub seconds_computing: f64,
-    /// Seconds until the others had come.
+    /// Seconds until all ranks had met: with the time of what is small, and travels then.
     pub seconds_waiting: f64,
-    /// Seconds in which bytes moved.
+    /// Seconds in which the rest moved.
     pub seconds_moving: f64,
 }
 
@@ -78,9 +83,14 @@ impl Place {
         Place(text)
     }
 
+    /// The position alone, without the source line that stands below it.
     pub(super) fn text(self) -> String {
+        if self.0.is_null() {
+            return String::new();
+        }
         // SAFETY: not null, so a NUL-terminated text, by contract of `at`.
-        if self.0.is_null() { String::new() } else { unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned() }
+        let text = unsafe { CStr::from_ptr(self.0) }.to_string_lossy();
+        text.lines().next().unwrap_or_default().to_string()
     }
 }
 
@@ -101,9 +111,9 @@ impl Watch {
     }
 }
 
-/// Whether exchanges are noted.
+/// Whether exchanges are noted: on all ranks, or on none.
 pub(crate) fn is_on() -> bool {
-    crate::stats::enabled()
+    COUNTING.load(Ordering::Relaxed)
 }
 
 /// Whether a trace is written. Then loops that could be shared are noted in a program of one rank, too.
@@ -135,20 +145,13 @@ pub(crate) fn note_broadcast(bytes: usize, seconds: f64, is_root: bool) {
     });
 }
 
-/// What this machine's network takes, as measured at the start: seconds until all ranks have heard of each other, bytes in a second.
-pub(crate) fn note_network(latency: f64, bandwidth: f64) {
-    if let Some(notes) = &mut *notes() {
-        notes.network = Some((latency, bandwidth));
-    }
-}
-
 /// Begins to count, if rank 0 has been asked to.
 ///
 /// # Errors
 /// A trace is wanted where no file can stand.
 pub(super) fn start(world: Option<&World>) -> Result<(), Fault> {
     let is_wanted = std::env::var_os("RAVEL_STATS").is_some_and(|value| value == "ranks");
-    let mut wishes = [u8::from(is_on()), u8::from(is_wanted)];
+    let mut wishes = [u8::from(crate::stats::enabled()), u8::from(is_wanted)];
     match world {
         // Launchers need not hand on variables: all ranks do what rank 0 was told.
         Some(world) => world.broadcast(&mut wishes)?,
@@ -163,8 +166,9 @@ pub(super) fn start(world: Option<&World>) -> Result<(), Fault> {
         trace::check()?;
     }
     crate::stats::enable();
+    COUNTING.store(true, Ordering::Relaxed);
     TRACING.store(traces, Ordering::Relaxed);
-    *notes() = Some(Notes::new());
+    *notes() = Some(Notes::new(world.map(|world| world.settings.costs), traces));
     Ok(())
 }
 
@@ -184,7 +188,7 @@ pub(super) fn finish(world: Option<&World>) -> Result<(), Fault> {
             *report() = Some(report::text(&records, &notes.sites, &world.mpi.version));
         }
     }
-    if !is_tracing() {
+    if !notes.traces {
         return Ok(());
     }
     let slowest = trace::gather(world, &mut notes.events)?;
@@ -209,6 +213,7 @@ fn report() -> MutexGuard<'static, Option<String>> {
     REPORT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+static COUNTING: AtomicBool = AtomicBool::new(false);
 static TRACING: AtomicBool = AtomicBool::new(false);
 static NOTES: Mutex<Option<Notes>> = Mutex::new(None);
 
@@ -224,7 +229,10 @@ struct Notes {
     /// When the program began, and when the last exchange was over.
     began: Instant,
     last: Instant,
-    network: Option<(f64, f64)>,
+    /// What a network takes, as ranks have measured it.
+    costs: Option<Costs>,
+    /// Whether events are kept.
+    traces: bool,
     sites: Vec<Site>,
     /// The number of the site whose text lies at an address.
     numbers: HashMap<usize, usize>,
@@ -267,13 +275,15 @@ struct Event {
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 9] = [
         Kind::Gather,
         Kind::Partials,
         Kind::Broadcast,
         Kind::Interval,
         Kind::Exchange,
         Kind::Whole(Why::Costs),
+        Kind::Whole(Why::OneChunk),
+        Kind::Whole(Why::Never),
         Kind::Whole(Why::OneRank),
     ];
     const COUNT: usize = Kind::ALL.len();
@@ -306,12 +316,13 @@ impl Totals {
 }
 
 impl Notes {
-    fn new() -> Notes {
+    fn new(costs: Option<Costs>, traces: bool) -> Notes {
         let now = Instant::now();
         Notes {
             began: now,
             last: now,
-            network: None,
+            costs,
+            traces,
             sites: Vec::new(),
             numbers: HashMap::new(),
             totals: Default::default(),
@@ -338,7 +349,7 @@ impl Notes {
         let site = self.site(exchange.place);
         self.totals[kind.number()].add(exchange);
         self.sites[site].totals[kind.number()].add(exchange);
-        if !is_tracing() {
+        if !self.traces {
             return;
         }
         let now = Instant::now();
@@ -349,5 +360,71 @@ impl Notes {
         }
         let replicated = (between - computing - waiting - moving).max(0.0);
         self.events.push(Event { kind, site, cycles, chunks, bytes, replicated, computing, waiting, moving });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(kind: Kind, text: &'static CStr, chunks: i64) -> Exchange {
+        Exchange {
+            kind,
+            // SAFETY: the text is static.
+            place: unsafe { Place::at(text.as_ptr()) },
+            cycles: 3e6,
+            chunks,
+            bytes: 80,
+            seconds_computing: 1.0,
+            seconds_waiting: 0.25,
+            seconds_moving: 0.5,
+        }
+    }
+
+    #[test]
+    fn totals_are_kept_by_kind_and_by_position() {
+        let mut notes = Notes::new(None, false);
+        // The same position in two pieces of compiled code; what follows its first line does not count.
+        for text in [c"p.sac:1:2 in f", c"p.sac:1:2 in f\n 1 | text", c"p.sac:3:4 in f"] {
+            notes.add(&exchange(Kind::Gather, text, 10));
+        }
+        notes.add(&Exchange { place: Place::NONE, ..exchange(Kind::Broadcast, c"", 0) });
+        let texts: Vec<&str> = notes.sites.iter().map(|site| site.text.as_str()).collect();
+        assert_eq!(texts, ["p.sac:1:2 in f", "p.sac:3:4 in f", ""]);
+        let gathers = Totals { times: 3.0, loops: 3.0, bytes: 240.0, computing: 3.0, waiting: 0.75, moving: 1.5 };
+        assert_eq!(notes.totals[Kind::Gather.number()], gathers);
+        assert_eq!(notes.sites[0].totals[Kind::Gather.number()].times, 2.0);
+        assert_eq!(notes.totals[Kind::Broadcast.number()].loops, 0.0);
+        assert!(notes.events.is_empty());
+    }
+
+    #[test]
+    fn a_trace_has_what_lay_between_exchanges() {
+        let mut notes = Notes::new(None, true);
+        let short = Exchange {
+            seconds_computing: 0.0,
+            seconds_waiting: 0.0,
+            seconds_moving: 0.0,
+            ..exchange(Kind::Whole(Why::OneRank), c"p", 2)
+        };
+        notes.add(&short);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        notes.add(&short);
+        // No time is left between exchanges that are said to have taken longer than there was.
+        notes.add(&exchange(Kind::Partials, c"p", 2));
+        let between: Vec<f64> = notes.events.iter().map(|event| event.replicated).collect();
+        assert!(between[1] >= 2e-3 && between[2] == 0.0, "{between:?}");
+        assert_eq!(notes.events[2].kind.name(), "partials");
+    }
+
+    #[test]
+    fn kinds_have_numbers_of_their_own() {
+        assert!(Kind::ALL.iter().enumerate().all(|(number, kind)| kind.number() == number));
+    }
+
+    #[test]
+    fn a_watch_reads_no_clock_without_statistics() {
+        assert!(!is_on());
+        assert_eq!((Watch::start().0, Watch::start().lap()), (None, 0.0));
     }
 }

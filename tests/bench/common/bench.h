@@ -18,7 +18,9 @@ typedef double real;
 #ifndef BUDGET
 #define BUDGET 0.3
 #endif
+#ifndef MOST
 #define MOST 50
+#endif
 
 static double now(void)
 {

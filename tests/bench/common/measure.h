@@ -14,7 +14,9 @@
 #ifndef BUDGET
 #define BUDGET 0.3
 #endif
+#ifndef MOST
 #define MOST 50
+#endif
 
 /* A device works on while the program goes on: WAIT is an element of the result, which a time ends with. */
 #ifdef WAIT

@@ -34,7 +34,7 @@ def output(command, environment=None):
 
 
 def ravel_version():
-    return output([RAVEL, "--version"]).split()[-1]
+    return output([RAVEL, "--version"]).split()[1]
 
 
 def backends():

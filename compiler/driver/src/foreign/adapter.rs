@@ -2,6 +2,7 @@
 
 use super::signature::{CParam, CResult, Extent, Form, Signature};
 use ravel_interp::tag;
+use ravel_runtime::abi::ElemTag;
 use ravel_types::Basic;
 use std::fmt::Write;
 
@@ -22,6 +23,8 @@ extern ravel_object *ravel_foreign_box(void *, void (*)(void *));
 extern void *ravel_foreign_value(ravel_object *);
 extern void ravel_foreign_null(const char *);
 extern void ravel_foreign_shape(const char *, ravel_object *, int, int);
+extern unsigned char ravel_foreign_here(void);
+extern void ravel_foreign_pass(const char *, const unsigned char *, unsigned long long *, long long);
 #else
 struct ravel_interface {
     ravel_object *(*alloc)(unsigned char, unsigned, const long long *);
@@ -31,6 +34,8 @@ struct ravel_interface {
     void *(*value)(ravel_object *);
     void (*null)(const char *);
     void (*shape)(const char *, ravel_object *, int, int);
+    unsigned char (*here)(void);
+    void (*pass)(const char *, const unsigned char *, unsigned long long *, long long);
     ravel_object *(*array_new)(unsigned, int, const long long *);
     ravel_object *(*array_borrow)(const void *, unsigned, int, const long long *, void (*)(void *), void *);
     void *(*array_data)(ravel_object *);
@@ -52,6 +57,8 @@ const struct ravel_interface *ravel_foreign_interface;
 #define ravel_foreign_value ravel_foreign_interface->value
 #define ravel_foreign_null ravel_foreign_interface->null
 #define ravel_foreign_shape ravel_foreign_interface->shape
+#define ravel_foreign_here ravel_foreign_interface->here
+#define ravel_foreign_pass ravel_foreign_interface->pass
 #define FORWARD(result, name, params, args) \
     __attribute__((visibility("hidden"))) result ravel_##name params { return ravel_foreign_interface->name args; }
 FORWARD(ravel_object *, array_new, (unsigned t, int r, const long long *s), (t, r, s))
@@ -166,6 +173,9 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
     let heads = if heads.is_empty() { "void".to_string() } else { heads.join(", ") };
     let given = if one { outer(&results[0].form) } else { "void" };
     writeln!(out, "{given} {symbol}({heads}) {{")?;
+    if signature.by_root {
+        elsewhere(out, signature)?;
+    }
     for (p, param) in params.iter().enumerate().filter(|(_, param)| param.form == Form::Text) {
         let _ = param;
         writeln!(out, "    char *t{p} = __builtin_alloca(p{p}->count + 1);")?;
@@ -202,13 +212,59 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
             }
         }
         convert(out, (n, r), result, name)?;
-        match one {
-            true => writeln!(out, "    return v{r};")?,
-            false => writeln!(out, "    *o{r} = v{r};")?,
-        }
     }
+    if signature.by_root && !results.is_empty() {
+        writeln!(out, "    unsigned long long w[{}] = {{0}};", results.len())?;
+        for r in 0..results.len() {
+            writeln!(out, "    __builtin_memcpy(&w[{r}], &v{r}, sizeof v{r});")?;
+        }
+        pass(out, signature, "    ")?;
+    }
+    give(out, results, "    ")?;
     writeln!(out, "}}")?;
     words(out, symbol, params, results)
+}
+
+/// Gives the results `v`.
+fn give(out: &mut String, results: &[CResult], indent: &str) -> std::fmt::Result {
+    for r in 0..results.len() {
+        match results.len() {
+            1 => writeln!(out, "{indent}return v{r};")?,
+            _ => writeln!(out, "{indent}*o{r} = v{r};")?,
+        }
+    }
+    Ok(())
+}
+
+/// What other ranks do where rank 0 calls the C function.
+fn elsewhere(out: &mut String, signature: &Signature) -> std::fmt::Result {
+    let results = &signature.results;
+    writeln!(out, "    if (!ravel_foreign_here()) {{")?;
+    if !results.is_empty() {
+        writeln!(out, "        unsigned long long w[{}] = {{0}};", results.len())?;
+        pass(out, signature, "        ")?;
+        for (r, result) in results.iter().enumerate() {
+            let ty = outer(&result.form);
+            writeln!(out, "        {ty} v{r}; __builtin_memcpy(&v{r}, &w[{r}], sizeof v{r});")?;
+        }
+        give(out, results, "        ")?;
+    }
+    if results.len() != 1 {
+        writeln!(out, "        return;")?;
+    }
+    writeln!(out, "    }}")
+}
+
+/// Passes the words `w` of the results on, from rank 0 to the others.
+fn pass(out: &mut String, signature: &Signature, indent: &str) -> std::fmt::Result {
+    let tag_of = |result: &CResult| match &result.form {
+        Form::Scalar(basic) => tag(basic.elem()),
+        _ => ElemTag::Handle,
+    };
+    let tags: Vec<String> = signature.results.iter().map(|result| (tag_of(result) as u8).to_string()).collect();
+    let (name, tags, n) = (&signature.name, tags.join(", "), signature.results.len());
+    writeln!(out, "{indent}static const unsigned char tags[] = {{{tags}}};")?;
+    writeln!(out, "{indent}ravel_foreign_pass(\"{name}\", tags, w, {n});")
 }
 
 /// Makes `v` of the result `r`.

@@ -63,6 +63,8 @@ pub(super) struct Signature {
     pub name: String,
     pub params: Vec<CParam>,
     pub results: Vec<CResult>,
+    /// Of several ranks, rank 0 alone calls it: it has an effect, or objects that C made, which that rank alone has.
+    pub by_root: bool,
     pub span: Span,
 }
 
@@ -125,7 +127,9 @@ pub(super) fn signature(
         results.push(result);
     }
     let symbol = external.symbol.to_string();
-    Ok((Signature { symbol, name: foreign.name.clone(), params, results, span: fun.span }, link))
+    let mut forms = params.iter().map(|param| &param.form).chain(results.iter().map(|result| &result.form));
+    let by_root = external.effect || forms.any(|form| matches!(form, Form::Handle { .. }));
+    Ok((Signature { symbol, name: foreign.name.clone(), params, results, by_root, span: fun.span }, link))
 }
 
 fn form_of(program: &Program, elem: ElemTy, scalar: bool, link: &mut Vec<Linked>) -> Option<Form> {

@@ -8,6 +8,7 @@ mod collapsed_rows;
 mod combine;
 mod common;
 mod counts;
+mod declare;
 mod device;
 mod device_cells;
 mod device_groups;

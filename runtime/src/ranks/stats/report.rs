@@ -7,6 +7,8 @@ use crate::{pool, stats};
 
 /// Loops that are listed.
 const MOST_LOOPS: usize = 12;
+/// Columns of a line that may be told in two.
+const COLUMNS: usize = 80;
 /// Bytes of a machine's name.
 const NAME: usize = 64;
 const NUMBERS: usize = 4 + 6 * Kind::COUNT;
@@ -144,31 +146,47 @@ fn write_text(out: &mut String, records: &[Record], sites: &[Site], library: &st
 
 /// How many loops were shared and how many not, and the same by position.
 fn write_loops(out: &mut String, root: &Record, sites: &[Site]) -> std::fmt::Result {
-    let shared = |totals: &[Totals; Kind::COUNT]| SHARED.map(|kind| totals[kind.number()].loops).iter().sum::<f64>();
-    let whole = |totals: &[Totals; Kind::COUNT]| totals[Kind::Whole(Why::Costs).number()].times;
-    let (n_shared, n_whole) = (shared(&root.totals), whole(&root.totals));
-    write!(out, "  loops: {n_shared} shared, {n_whole} not")?;
-    writeln!(out, "{}", if n_whole > 0.0 { ": gathering costs more than the work" } else { "" })?;
+    writeln!(out, "  loops: {}", loops(&root.totals))?;
     let time = |site: &Site| site.totals.iter().map(|t| t.computing + t.waiting + t.moving).sum::<f64>();
     let mut listed: Vec<&Site> = sites.iter().filter(|site| !site.text.is_empty()).collect();
     listed.sort_by(|a, b| time(b).total_cmp(&time(a)).then_with(|| a.text.cmp(&b.text)));
     for site in listed.iter().take(MOST_LOOPS) {
-        let moved: f64 = SHARED.map(|kind| site.totals[kind.number()].bytes).iter().sum();
-        let (shared, whole) = (shared(&site.totals), whole(&site.totals));
-        write!(out, "    {}:", site.text)?;
-        if shared > 0.0 {
-            write!(out, " {shared} shared, {} gathered", bytes(moved))?;
-        }
-        let comma = if shared > 0.0 { "," } else { "" };
-        if whole > 0.0 {
-            write!(out, "{comma} {whole} not")?;
-        }
-        writeln!(out)?;
+        let loops = loops(&site.totals);
+        let fits = site.text.chars().count() + loops.len() + 6 <= COLUMNS;
+        writeln!(out, "    {}:{}{loops}", site.text, if fits { " " } else { "\n      " })?;
     }
     if let Some(more) = listed.len().checked_sub(MOST_LOOPS).filter(|more| *more > 0) {
         writeln!(out, "    and {} more", several(more as f64, "position"))?;
     }
     Ok(())
+}
+
+/// How many loops were shared and what that moved, and how many were not and why.
+fn loops(totals: &[Totals; Kind::COUNT]) -> String {
+    let shared = SHARED.map(|kind| totals[kind.number()]);
+    let (times, moved) = shared.iter().fold((0.0, 0.0), |(times, moved), t| (times + t.loops, moved + t.bytes));
+    let mut parts = Vec::new();
+    if times > 0.0 {
+        parts.push(format!("{times} shared, {}", bytes(moved)));
+    }
+    for why in [Why::Costs, Why::OneChunk, Why::Never] {
+        let times = totals[Kind::Whole(why).number()].times;
+        if times > 0.0 {
+            parts.push(format!("{times} not, {}", why.words()));
+        }
+    }
+    if parts.is_empty() { "none to share".to_string() } else { parts.join("; ") }
+}
+
+impl Why {
+    fn words(self) -> &'static str {
+        match self {
+            Why::Costs => "gathering costs more than the work",
+            Why::OneChunk => "there is one chunk",
+            Why::Never => "by RAVEL_RANKS_SHARE",
+            Why::OneRank => "there is one rank",
+        }
+    }
 }
 
 /// The rank for which others wait.
@@ -239,8 +257,9 @@ mod tests {
 ranks: 3 on 2 machines, 1 thread each, Open MPI v4
   gather: 3 times, 24.0 MB, moving 4.0 ms, waiting 2.0 ms
   broadcast: 1 time, 8 bytes, moving 0.0 us, waiting 1.0 us
-  loops: 2 shared, 5 not: gathering costs more than the work
-    p.sac:3:10 in main: 2 shared, 24.0 MB gathered, 5 not
+  loops: 2 shared, 24.0 MB; 5 not, gathering costs more than the work
+    p.sac:3:10 in main:
+      2 shared, 24.0 MB; 5 not, gathering costs more than the work
   slowest: rank 1, computing 1.20 s (20 % above the mean), waiting 2.0 ms, of 1.50 s
   memory per rank: 20.0 MB to 40.0 MB, arrays at most 8.0 MB
 ";

@@ -54,11 +54,13 @@ pub(super) fn gather(world: Option<&World>, events: &mut [Event]) -> Result<Vec<
             let ranks = world.count() as f64;
             let computing: f64 = of_ranks(0).sum();
             event.computing = if matches!(event.kind, Kind::Whole(_)) { computing / ranks } else { computing };
-            event.waiting = of_ranks(1).sum::<f64>() / ranks;
+            // The last to come does not wait: it sees how long meeting takes.
+            let meeting = of_ranks(1).fold(f64::INFINITY, f64::min);
+            event.waiting = of_ranks(1).sum::<f64>() / ranks - meeting;
             event.moving = match event.kind {
                 // Only rank 0 knows it.
                 Kind::Broadcast => of_ranks(2).fold(0.0, f64::max),
-                _ => of_ranks(2).sum::<f64>() / ranks,
+                _ => of_ranks(2).sum::<f64>() / ranks + meeting,
             };
             slowest.push(of_ranks(0).fold(0.0, f64::max));
         }
@@ -78,8 +80,8 @@ pub(super) fn write(
     let (ranks, library) = world.map_or((1, ""), |world| (world.count(), &world.mpi.version));
     let mut text =
         format!("ravel-ranks 1\nranks {ranks}\nthreads {}\nlibrary {library}\nseconds {seconds:.9}\n", pool::threads());
-    if let Some((latency, bandwidth)) = notes.network {
-        let _ = writeln!(text, "network {latency:e} {bandwidth:e}");
+    if let Some(costs) = notes.costs {
+        let _ = writeln!(text, "network {:e} {:e}", costs.latency, costs.bandwidth);
     }
     for (number, site) in notes.sites.iter().enumerate() {
         let _ = writeln!(text, "site {number} {}", site.text);

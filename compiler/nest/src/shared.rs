@@ -1,0 +1,107 @@
+//! Do parallel loops that processes may share store nowhere else than they declare?
+//!
+//! An address is followed to the value that it was computed from. What a body makes itself is its own; what it captures has to be what an output
+//! was computed from, too. Functions that a body calls store in objects that they make, or return what the body then stores.
+
+use cranelift_entity::SecondaryMap;
+
+use crate::ir::{Func, FuncId, Inst, Module, Op, Region, Shared, Value};
+
+/// What an address was computed from: a value, or what was loaded from there at such offsets, the last one first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Origin {
+    value: Value,
+    loads: Vec<i32>,
+}
+
+impl Origin {
+    /// Is it the same memory, or what a pointer in that memory leads to? A body writes such pointers itself, in headers of partial results.
+    fn is_behind(&self, other: &Origin) -> bool {
+        self.value == other.value && self.loads.ends_with(&other.loads)
+    }
+}
+
+/// Where values come from that are computed from addresses.
+#[derive(Clone, Copy, Default)]
+enum From<'a> {
+    /// A parameter, or nothing that is followed.
+    #[default]
+    Itself,
+    Inst(&'a Op),
+    /// A carried value, which begins as another one.
+    Carried(Value),
+}
+
+type Defs<'a> = SecondaryMap<Value, From<'a>>;
+
+/// The first store of a shared loop to memory that it does not declare, and its function.
+pub(crate) fn undeclared_store(module: &Module) -> Option<(FuncId, &Inst)> {
+    module.funcs.iter().find_map(|(id, func)| Some((id, undeclared_in(func)?)))
+}
+
+fn undeclared_in(func: &Func) -> Option<&Inst> {
+    let mut defs = Defs::new();
+    let mut loops = Vec::new();
+    note(&func.body, &mut defs, &mut loops);
+    loops.into_iter().find_map(|(shared, body)| {
+        let declared: Vec<Origin> = shared.outputs.iter().map(|output| origin(&defs, output.base)).collect();
+        let mut own = SecondaryMap::new();
+        note_own(body, &mut own);
+        undeclared(body, &mut |address| {
+            let from = origin(&defs, address);
+            own[from.value] || declared.iter().any(|output| from.is_behind(output))
+        })
+    })
+}
+
+/// Notes what values of a region come from, and its shared loops.
+fn note<'a>(region: &'a Region, defs: &mut Defs<'a>, loops: &mut Vec<(&'a Shared, &'a Region)>) {
+    for inst in &region.insts {
+        if let [result] = inst.results[..] {
+            defs[result] = From::Inst(&inst.op);
+        }
+        match &inst.op {
+            Op::For { inits, body, .. } => carry(&body.params[1..], inits, defs),
+            Op::Loop { inits, body } => carry(&body.params, inits, defs),
+            Op::ParFor { shared: Some(shared), body, .. } => loops.push((shared, body)),
+            _ => {}
+        }
+        inst.op.regions().into_iter().for_each(|nested| note(nested, defs, loops));
+    }
+}
+
+fn carry(params: &[Value], inits: &[Value], defs: &mut Defs<'_>) {
+    params.iter().zip(inits).for_each(|(param, init)| defs[*param] = From::Carried(*init));
+}
+
+/// Notes which values a region defines.
+fn note_own(region: &Region, own: &mut SecondaryMap<Value, bool>) {
+    region.params.iter().for_each(|param| own[*param] = true);
+    for inst in &region.insts {
+        inst.results.iter().for_each(|result| own[*result] = true);
+        inst.op.regions().into_iter().for_each(|nested| note_own(nested, own));
+    }
+}
+
+fn origin(defs: &Defs<'_>, mut value: Value) -> Origin {
+    let mut loads = Vec::new();
+    loop {
+        match defs[value] {
+            From::Inst(Op::PtrAdd(base, _)) => value = *base,
+            From::Inst(Op::Load { ptr, offset, .. }) => {
+                loads.push(*offset);
+                value = *ptr;
+            }
+            From::Carried(init) => value = init,
+            From::Inst(_) | From::Itself => return Origin { value, loads },
+        }
+    }
+}
+
+/// The first store of a region whose address is not allowed.
+fn undeclared<'a>(region: &'a Region, allows: &mut impl FnMut(Value) -> bool) -> Option<&'a Inst> {
+    region.insts.iter().find_map(|inst| match inst.op {
+        Op::Store { ptr, .. } if !allows(ptr) => Some(inst),
+        _ => inst.op.regions().into_iter().find_map(|nested| undeclared(nested, allows)),
+    })
+}

@@ -1,0 +1,148 @@
+//! Programs on several ranks: the launchers of this machine, and what they and the runtime are told for tests.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::{Failed, Finished, Started};
+
+/// What the longest test on ranks may take: a tenth would do. Ranks that wait for each other forever must not keep everybody waiting.
+pub const TIME_LIMIT: Duration = Duration::from_secs(100);
+
+/// Within this time after the end nothing of a program may be left.
+pub const NOTHING_LEFT: Duration = Duration::from_secs(10);
+
+/// What starts ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Launcher {
+    OpenMpi,
+    Mpich,
+}
+
+impl Launcher {
+    /// Those that this machine has; Open MPI is the one that most tests use.
+    #[must_use]
+    pub fn all() -> Vec<Launcher> {
+        let mut all = vec![Launcher::OpenMpi, Launcher::Mpich];
+        all.retain(|launcher| launcher.is_installed());
+        all
+    }
+
+    /// Its command.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Launcher::OpenMpi => "mpirun",
+            Launcher::Mpich => "mpiexec.hydra",
+        }
+    }
+
+    /// `mpirun` may be that of another MPI.
+    fn is_installed(self) -> bool {
+        let told = Command::new(self.name()).arg("--version").output();
+        let told = told.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        told.contains(if self == Launcher::OpenMpi { "Open MPI" } else { "HYDRA" })
+    }
+
+    /// The MPI library that belongs to it.
+    #[must_use]
+    pub fn library(self) -> &'static str {
+        match self {
+            Launcher::OpenMpi => "libmpi.so.40",
+            Launcher::Mpich => "libmpich.so.12",
+        }
+    }
+
+    /// The command that runs a program on so many ranks. Whatever can be shared by ranks is, and ranks look at each exchange whether they agree.
+    #[must_use]
+    pub fn command(self, ranks: usize, program: &Path) -> Command {
+        let mut command = Command::new(self.name());
+        command.args(["-n", &ranks.to_string()]).arg(program).env("RAVEL_MPI", self.library());
+        prepare(&mut command);
+        // Open MPI does not look for other ways to start and to talk, which takes a fifth of the time of a short program.
+        command.env("OMPI_MCA_plm", "isolated").env("OMPI_MCA_pml", "ob1").env("OMPI_MCA_btl", "self,vader");
+        command.env("RAVEL_RANKS_CHECK", "1").env("RAVEL_RANKS_SHARE", "always");
+        command
+    }
+}
+
+/// Lets a launcher run as root and with more ranks than cores, on this machine alone.
+pub fn prepare(command: &mut Command) {
+    command.env("RAVEL_THREADS", "1");
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    // A container may forbid to read another process's memory, and then Open MPI says so on standard error.
+    command.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+}
+
+/// Runs a command that starts ranks of a program in this folder, a temporary one. Whatever is left of them ten seconds after the end is ended.
+///
+/// # Errors
+/// If the ranks do not end, or something of them is left.
+pub fn finish(command: &mut Command, input: &[u8], folder: &Path) -> Result<Finished, Failed> {
+    end(Started::new(command, input)?, folder)
+}
+
+/// Waits for ranks that have been started in this folder.
+///
+/// # Errors
+/// If the ranks do not end, or something of them is left.
+pub fn end(started: Started, folder: &Path) -> Result<Finished, Failed> {
+    let finished = started.finish(TIME_LIMIT);
+    let since = Instant::now();
+    let mut left = processes(folder);
+    while finished.is_ok() && !left.is_empty() && since.elapsed() < NOTHING_LEFT {
+        std::thread::sleep(Duration::from_millis(20));
+        left = processes(folder);
+    }
+    for (process, _) in &left {
+        // SAFETY: a signal to a process that was started here.
+        unsafe { libc::kill(*process, libc::SIGKILL) };
+    }
+    let finished = finished?;
+    if left.is_empty() {
+        return Ok(without_notices(finished));
+    }
+    let left: Vec<_> = left.into_iter().map(|(process, command)| format!("{process} {command}\n")).collect();
+    Err(format!("left after {NOTHING_LEFT:?}: {}{}", left.concat(), finished.describe()).into())
+}
+
+/// The processes whose command names this folder, a temporary one: their numbers and commands.
+#[must_use]
+pub fn processes(folder: &Path) -> Vec<(libc::pid_t, String)> {
+    let folder = folder.to_string_lossy();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // A process that has just ended has none.
+        let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        if command.contains(&*folder) {
+            found.push((process, command));
+        }
+    }
+    found
+}
+
+/// Without what launchers themselves say when a program ends with a status: Open MPI between lines of dashes, MPICH between lines of equals signs.
+fn without_notices(run: Finished) -> Finished {
+    let Finished { status, stdout, stderr } = run;
+    Finished { status, stdout: without_blocks(&stdout, '='), stderr: without_blocks(&stderr, '-') }
+}
+
+/// The text without what stands between two lines of such characters, and without what `mpirun` says of its own end.
+fn without_blocks(text: &str, rule: char) -> String {
+    const SHORTEST: usize = 60;
+    let is_rule = |line: &str| line.len() > SHORTEST && line.chars().all(|c| c == rule);
+    let mut is_notice = false;
+    let mut kept = String::new();
+    for line in text.split_inclusive('\n') {
+        if is_rule(line.trim_end()) {
+            is_notice = !is_notice;
+        } else if !is_notice && !(line.starts_with('[') && line.contains("ORTE_ERROR_LOG: ")) {
+            kept.push_str(line);
+        }
+    }
+    kept
+}
