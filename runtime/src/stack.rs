@@ -159,11 +159,12 @@ fn exhausted() -> String {
 
 fn install_handler() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        [libc::SIGSEGV, libc::SIGBUS]
-            .into_iter()
-            .for_each(|signal| signals::handle(signal, on_signal, libc::SA_NODEFER));
-    });
+    ONCE.call_once(handle_again);
+}
+
+/// Installs the handler once more: libraries that are opened may put theirs in its place.
+pub(crate) fn handle_again() {
+    [libc::SIGSEGV, libc::SIGBUS].into_iter().for_each(|signal| signals::handle(signal, on_signal, libc::SA_NODEFER));
 }
 
 /// A memory access near the end of a watched stack is a fault; any other one gets the default treatment.

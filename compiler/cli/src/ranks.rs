@@ -194,7 +194,7 @@ pub fn run(run: &Run, launcher: &Launcher, count: u16, mut compilation: Compilat
     if run.source.stats {
         command.env("RAVEL_STATS", "1");
     }
-    let status = launch(&mut command, launcher, folder.path());
+    let status = launch(&mut command, launcher, count, folder.path());
     if run.source.stats {
         print_stats(&compilation);
     }
@@ -202,8 +202,8 @@ pub fn run(run: &Run, launcher: &Launcher, count: u16, mut compilation: Compilat
 }
 
 /// Runs a launcher to its end; the exit status of what it has started.
-fn launch(command: &mut Command, launcher: &Launcher, folder: &Path) -> i32 {
-    let (lender, variable, path) = match Lender::offer(folder) {
+fn launch(command: &mut Command, launcher: &Launcher, count: u16, folder: &Path) -> i32 {
+    let (lender, variable, path) = match Lender::offer(folder, usize::from(count)) {
         Ok(offered) => offered,
         Err(error) => {
             say!("ravel: no socket can be made in {}: {error}", folder.display());

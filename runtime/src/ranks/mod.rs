@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fault::Fault;
-use crate::pool;
+use crate::{pool, stack};
 use agree::{RECORD, Record};
 pub(crate) use ending::{abort, leave, take_turn};
 use launch::{Launch, Launcher};
@@ -108,7 +108,7 @@ pub fn look() -> Result<bool, Fault> {
 /// A command that the program starts is none of its ranks, although it inherits what the launcher has said.
 pub(crate) fn set_apart(command: &mut Command) {
     if world().is_some() {
-        command.env("RAVEL_RANKS", "off");
+        command.env(launch::SWITCH, "off");
     }
 }
 
@@ -121,10 +121,9 @@ pub fn start() -> Result<(), Fault> {
     let Some(Launch { launcher, rank, count }) = place().copied() else { return stats::start(None) };
     let named = std::env::var("RAVEL_MPI").ok().filter(|name| !name.is_empty());
     let library = Found::open(named.as_deref(), launcher).map_err(Fault::new)?;
-    // Programs that this one starts are no ranks.
-    // SAFETY: no other thread of the program looks at the environment yet.
-    unsafe { std::env::set_var(launch::SWITCH, "off") };
     let mpi = library.join().map_err(Fault::new)?;
+    // The network library of MPICH prints a backtrace for whatever goes wrong.
+    stack::handle_again();
     let found = mpi.size();
     if count.is_none() && found == 1 {
         // PMIx has started a single process.

@@ -156,21 +156,28 @@ fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
 }
 
 impl Lender {
-    /// Waits for processes at a socket, which is made in this folder; the variable that they find it by, and its value.
+    /// Waits for so many processes at a socket, which is made in this folder; the variable that they find it by, and its value. When all have come,
+    /// the folder goes: they run, and whatever ends this process leaves nothing behind.
     ///
     /// # Errors
     /// No socket can be made there.
-    pub fn offer(folder: &Path) -> io::Result<(Lender, &'static str, std::path::PathBuf)> {
+    pub fn offer(folder: &Path, count: usize) -> io::Result<(Lender, &'static str, std::path::PathBuf)> {
         let path = folder.join("streams");
         let listener = UnixListener::bind(&path)?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         let shared = seen.clone();
         let input = input()?;
+        let folder = folder.to_path_buf();
         std::thread::Builder::new().spawn(move || {
             for connection in listener.incoming().flatten() {
-                let shared = shared.clone();
+                let (shared, folder) = (shared.clone(), folder.clone());
+                let served = move |joined| {
+                    if joined == count {
+                        drop(std::fs::remove_dir_all(&folder));
+                    }
+                };
                 // A process that nobody answers takes the launcher's streams.
-                let _ = std::thread::Builder::new().spawn(move || serve(connection, input, &shared));
+                let _ = std::thread::Builder::new().spawn(move || serve(connection, input, &shared, served));
             }
         })?;
         Ok((Lender { seen }, VARIABLE, path))
@@ -214,7 +221,8 @@ fn input() -> io::Result<RawFd> {
     Ok(std::os::fd::IntoRawFd::into_raw_fd(reader))
 }
 
-fn serve(mut connection: UnixStream, input: RawFd, seen: &Mutex<Seen>) {
+/// Gives a process the streams and waits for its end; `served` is told how many have them.
+fn serve(mut connection: UnixStream, input: RawFd, seen: &Mutex<Seen>, served: impl FnOnce(usize)) {
     let mut hello = [0; 12];
     if connection.read_exact(&mut hello).is_err() {
         return;
@@ -222,13 +230,15 @@ fn serve(mut connection: UnixStream, input: RawFd, seen: &Mutex<Seen>) {
     let (rank, process) = hello.split_at(8);
     let rank = rank.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
     let process = process.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
-    {
+    let mut byte = [0];
+    let sent = send(&connection, [input, libc::STDOUT_FILENO, libc::STDERR_FILENO]);
+    let joined = {
         let mut seen = lock(seen);
         seen.joined += 1;
         seen.living.push((rank, process));
-    }
-    let mut byte = [0];
-    let sent = send(&connection, [input, libc::STDOUT_FILENO, libc::STDERR_FILENO]);
+        seen.joined
+    };
+    served(joined);
     let said = sent.is_ok() && connection.read(&mut byte).is_ok_and(|count| count == 1);
     {
         let mut seen = lock(seen);
@@ -273,7 +283,7 @@ mod tests {
             there.write_all(&[rank, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0]).expect("open");
             there.write_all(word).expect("open");
             there.shutdown(std::net::Shutdown::Write).expect("open");
-            serve(here, libc::STDIN_FILENO, &seen);
+            serve(here, libc::STDIN_FILENO, &seen, |_| ());
         };
         visit(3, b"");
         assert_eq!((lock(&seen).joined, lock(&seen).lost), (1, Some(3)));
