@@ -24,7 +24,8 @@ fn stores_go_to_what_is_declared() {
     let row = "v30: ptr = ptr_add v5, v7 store v4, v30 + 16";
     let own = "v30: ptr = stack_slot 64 align 8 store v4, v30 + 0";
     let again = "v30: ptr = load v0 + 8 aligned v31: ptr = ptr_add v30, v8 store v4, v31 + 0";
-    let carried = "for v30 = v7 to v8 step v3 (v31: ptr = v6) { store v4, v31 + 0 v32: ptr = ptr_add v31, v4 yield v32 }";
+    let carried =
+        "for v30 = v7 to v8 step v3 (v31: ptr = v6) { store v4, v31 + 0 v32: ptr = ptr_add v31, v4 yield v32 }";
     for body in ["", row, own, again] {
         assert_eq!(refused(body), None, "{body}");
     }

@@ -297,7 +297,7 @@ impl Passed for Fault {
         let mut text = || Ok(String::from_utf8_lossy(reader.bytes()?).into_owned());
         let (code, message) = (Code::split(&text()?).0, text()?);
         let extents = <Vec<(u32, i64)>>::unpack(reader)?.into();
-        // All ranks have it now.
+        // All ranks have it, wherever it was found.
         Ok(Fault { code, message, extents, ending, speaker: Speaker::Root })
     }
 }

@@ -15,7 +15,7 @@ use super::plan::{Loop, Part};
 use super::stats::{Exchange as Note, Kind, Place, Watch, Why};
 use super::{Share, World, check, here, stats};
 use crate::abi::{Output, ParallelFn, Shared};
-use crate::fault::{self, Report, Speaker};
+use crate::fault::{self, Fault, Report, Speaker};
 use crate::pool;
 
 /// A loop under way.
@@ -142,14 +142,8 @@ pub(crate) fn end_in_chunk(report: Report) -> ! {
     }
     pool::leave_chunk();
     // SAFETY: this is the thread that began the loop, and no other works on it any more.
-    unsafe { sharing.meet(&mut Watch::start()) };
-    wait_for_the_end()
-}
-
-/// Waits for another rank to end the program.
-fn wait_for_the_end() -> ! {
-    std::thread::sleep(std::time::Duration::from_secs(5));
-    std::process::exit(1)
+    let _ = unsafe { sharing.meet(&mut Watch::start()) };
+    unreachable!("this rank has said that it cannot go on")
 }
 
 impl Sharing<'_> {
@@ -201,12 +195,11 @@ impl Sharing<'_> {
             return gathered;
         }
         let found = self.found.lock().ok().and_then(|mut found| found.take());
-        match found.filter(|_| own == gathered.least) {
-            Some(mut report) => {
-                report.fault.speaker = Speaker::This;
-                fault::end_process(report)
-            }
-            None => wait_for_the_end(),
-        }
+        let (mut report, speaker) = match found.filter(|_| own == gathered.least) {
+            Some(report) => (report, Speaker::This),
+            None => (Report::new(None, Fault::new("another rank has found a fault")), Speaker::Other),
+        };
+        report.fault.speaker = speaker;
+        fault::end_process(report)
     }
 }

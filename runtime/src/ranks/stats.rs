@@ -401,7 +401,12 @@ mod tests {
     #[test]
     fn a_trace_has_what_lay_between_exchanges() {
         let mut notes = Notes::new(None, true);
-        let short = Exchange { seconds_computing: 0.0, seconds_waiting: 0.0, seconds_moving: 0.0, ..exchange(Kind::Whole(Why::OneRank), c"p", 2) };
+        let short = Exchange {
+            seconds_computing: 0.0,
+            seconds_waiting: 0.0,
+            seconds_moving: 0.0,
+            ..exchange(Kind::Whole(Why::OneRank), c"p", 2)
+        };
         notes.add(&short);
         std::thread::sleep(std::time::Duration::from_millis(2));
         notes.add(&short);

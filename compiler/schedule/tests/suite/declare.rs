@@ -34,7 +34,9 @@ fn cells(extents: &[usize], results: &str, types: &str, yields: &str, operators:
 
 #[test]
 fn rows_of_arrays() {
-    for (extents, ty) in [(&[300_000][..], "f64[300000]"), (&[400, 900], "f64[400,900]"), (&[3, 300, 251], "f64[3,300,251]")] {
+    for (extents, ty) in
+        [(&[300_000][..], "f64[300000]"), (&[400, 900], "f64[400,900]"), (&[3, 300, 251], "f64[3,300,251]")]
+    {
         let found = cells(extents, &format!("%a: {ty}"), ty, "%g", "genarray [BOUNDS] cell []");
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((outputs(&found[0]), found[0].contains("uneven"), found[0].contains("partials")), (1, false, false));
@@ -51,14 +53,16 @@ fn rows_of_several_arrays() {
 
 #[test]
 fn partial_results_of_folds() {
-    let found = cells(&[400, 900], "%a: f64, %b: f64", "f64, f64", "%g, %x", "fold add neutral 0.0 fold max neutral 0.0");
+    let found =
+        cells(&[400, 900], "%a: f64, %b: f64", "f64, f64", "%g, %x", "fold add neutral 0.0 fold max neutral 0.0");
     assert!(found.len() == 1 && outputs(&found[0]) == 1 && found[0].contains("partials"), "{found:?}");
 }
 
 #[test]
 fn partial_results_beside_rows() {
     let results = "%a: f64[400,900], %b: f64";
-    let found = cells(&[400, 900], results, "f64[400,900], f64", "%g, %x", "genarray [BOUNDS] cell [] fold add neutral 0.0");
+    let found =
+        cells(&[400, 900], results, "f64[400,900], f64", "%g, %x", "genarray [BOUNDS] cell [] fold add neutral 0.0");
     assert!(found.len() == 1 && outputs(&found[0]) == 2, "{found:?}");
 }
 
