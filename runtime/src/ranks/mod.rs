@@ -15,6 +15,7 @@ mod plan;
 mod settings;
 pub(crate) mod shared;
 pub(crate) mod stats;
+pub mod streams;
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -80,12 +81,17 @@ pub fn is_root() -> bool {
     place().is_none_or(|place| place.rank == 0)
 }
 
+/// Whether a launcher has started several processes, if it was asked ([`look`]).
+pub fn is_started() -> bool {
+    place().is_some()
+}
+
 /// How many ranks share the cores of this one, itself included.
 pub(crate) fn sharing_cores() -> usize {
     SHARING.load(Ordering::Relaxed)
 }
 
-/// Asks the launcher's variables whether there are several ranks. Nothing is opened.
+/// Asks the launcher's variables whether there are several ranks, and takes the streams that `ravel run` offers them. No library is opened.
 ///
 /// # Errors
 /// They hold something else than a launcher says.
@@ -93,6 +99,7 @@ pub fn look() -> Result<bool, Fault> {
     if PLACE.get().is_none() {
         let found = launch::look(&|name| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned()))?;
         let _ = PLACE.set(found);
+        streams::adopt();
     }
     Ok(place().is_some())
 }
