@@ -18,6 +18,7 @@ pub(crate) mod stats;
 pub mod streams;
 
 use std::cell::Cell;
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -102,6 +103,13 @@ pub fn look() -> Result<bool, Fault> {
         streams::adopt();
     }
     Ok(place().is_some())
+}
+
+/// A command that the program starts is none of its ranks, although it inherits what the launcher has said.
+pub(crate) fn set_apart(command: &mut Command) {
+    if world().is_some() {
+        command.env("RAVEL_RANKS", "off");
+    }
 }
 
 /// Joins the ranks that a launcher has started, if it has started several. Called by the thread that runs the program.
