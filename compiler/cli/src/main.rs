@@ -344,6 +344,7 @@ fn run_program(mut run: Run) -> i32 {
         }
         return 2;
     }
+    compilation.options.ranks = ranks.is_some() || ravel_runtime::ranks::is_started();
     let file = match program_file(&mut compilation, run.file()) {
         Ok(file) => file,
         Err(status) => return status,

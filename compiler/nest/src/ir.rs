@@ -44,6 +44,7 @@ use cranelift_entity::{PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
 pub use crate::ops::{BinOp, ConvOp, FloatCmp, IntCmp, MathOp, ReduceOp, UnOp};
+pub use crate::shared::{Output, Shared};
 pub use crate::types::{Prim, Ty};
 
 /// An SSA value of one function.
@@ -468,75 +469,6 @@ pub enum Op {
         /// Body.
         body: Region,
     },
-}
-
-/// What the chunks of a parallel loop leave behind, so that processes can share them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Shared {
-    /// Where the loop is in the source, or null: a pointer to what [`Exit::Fault`] passes as position.
-    pub site: Value,
-    /// Estimated cycles of an index, `i64`.
-    pub work: Value,
-    /// Some indices may take much longer than others.
-    pub uneven: bool,
-    /// Outputs are partial results of folds, or else rows of arrays.
-    pub partials: bool,
-    /// All memory that chunks write and that is not their own.
-    pub outputs: Vec<Output>,
-}
-
-/// Memory that chunks write, a *unit* for so many indices of the loop.
-///
-/// Unit `u` of those in `first..end` has `pieces` pieces of `bytes` bytes: piece `k` is at `base + (u - first) * stride + k * pitch`. The unit belongs to the chunk that has
-/// index `u * per`. Rows of an array have one index; a partial result has as many as a chunk.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Output {
-    /// Address of the first piece of the first unit.
-    pub base: Value,
-    /// Indices of a unit; this and all below are `i64`.
-    pub per: Value,
-    /// The first unit.
-    pub first: Value,
-    /// The one behind the last.
-    pub end: Value,
-    /// Bytes between units.
-    pub stride: Value,
-    /// Bytes of a piece.
-    pub bytes: Value,
-    /// Pieces of a unit.
-    pub pieces: Value,
-    /// Bytes between pieces.
-    pub pitch: Value,
-}
-
-impl Output {
-    /// All values, in the order in which the runtime takes them.
-    pub fn values(&self) -> [&Value; 8] {
-        [&self.base, &self.per, &self.first, &self.end, &self.stride, &self.bytes, &self.pieces, &self.pitch]
-    }
-
-    /// The same, to be replaced.
-    pub fn values_mut(&mut self) -> [&mut Value; 8] {
-        let Output { base, per, first, end, stride, bytes, pieces, pitch } = self;
-        [base, per, first, end, stride, bytes, pieces, pitch]
-    }
-
-    /// From the values in that order.
-    pub fn of([base, per, first, end, stride, bytes, pieces, pitch]: [Value; 8]) -> Output {
-        Output { base, per, first, end, stride, bytes, pieces, pitch }
-    }
-}
-
-impl Shared {
-    /// All values, in the order in which the runtime takes them; the number of outputs, `uneven` and `partials` stand behind the first two there.
-    pub fn values(&self) -> impl Iterator<Item = &Value> {
-        [&self.site, &self.work].into_iter().chain(self.outputs.iter().flat_map(Output::values))
-    }
-
-    /// The same, to be replaced.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        [&mut self.site, &mut self.work].into_iter().chain(self.outputs.iter_mut().flat_map(Output::values_mut))
-    }
 }
 
 impl Module {
