@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use ravel_tests::ranks::Launcher;
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, has_device, ravel, repository, test_name};
 
 /// Relative: the interpreter folds in order, machine code in groups.
@@ -133,14 +134,13 @@ fn main() -> ExitCode {
             trials.push(Trial::test(name, move || agree(&program, macros)));
         }
     }
-    let has = |program| Command::new(program).arg("--version").output().is_ok_and(|answer| answer.status.success());
-    let has_python = has("python3");
+    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success());
     if has_python {
         trials.push(Trial::test("table of the library", library_table));
         trials.push(Trial::test("simulator of ranks", simulator));
         trials.push(Trial::test("simulator of ranks, a trace", simulator_of_a_trace));
     }
-    if has_python && has("mpirun") {
+    if has_python && Launcher::all().contains(&Launcher::OpenMpi) {
         trials.push(Trial::test("table of ranks", ranks_table));
     }
     if has_device() && has_python {

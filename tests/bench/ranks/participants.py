@@ -12,6 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from cases import BEFORE, C, JAX, NUMPY, RANKS, SINGLE, THREADS, TORCH, TYPES
+from simulator.trace import Malformed, parse
 from suite import programs
 from suite.programs import BENCH, OUT, ROOT, Unavailable, macro_options
 from suite.servers import openblas_core
@@ -111,15 +112,14 @@ class Ravel:
         trace.unlink(missing_ok=True)
         launch(ranks, self.program(case), {"RAVEL_STATS": "ranks", "RAVEL_RANKS_TRACE": str(trace)})
         try:
-            lines = re.findall(r"^([a-z]+)((?: -?\d+){9})$", trace.read_text(), re.M)
-        except OSError as error:
+            events = parse(trace.read_text()).events
+        except (OSError, Malformed) as error:
             raise Unavailable(f"no trace: {error}") from None
         spent = waited = 0.0
-        for kind, numbers in lines:
-            # Nanoseconds: before a loop, of all ranks in it, of the slowest; then for each until all are there, and until all is moved.
-            _, _, _, _, before, computing, _, waiting, moving = map(int, numbers.split())
-            spent += before + (computing if kind == "whole" else computing / ranks) + waiting + moving
-            waited += waiting
+        for event in events:
+            own = event.computing if event.kind == "whole" else event.computing / ranks
+            spent += event.replicated + own + event.waiting + event.moving
+            waited += event.waiting
         return waited / spent if spent else 0.0
 
 
