@@ -43,6 +43,22 @@ pub fn end_first() {
     drop(std::fs::write("/proc/self/oom_score_adj", "1000"));
 }
 
+/// Has a process that is to be started lead a group of its own, which a terminal's Ctrl-C does not reach, and be asked to end when the thread that starts it
+/// ends.
+pub fn lead(command: &mut Command) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0);
+    #[cfg(target_os = "linux")]
+    // SAFETY: as in `bind`.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            Ok(())
+        });
+    }
+    command
+}
+
 /// Has a process that is to be started end when the thread that starts it ends, whatever ends that.
 pub fn bind(command: &mut Command) -> &mut Command {
     #[cfg(target_os = "linux")]

@@ -125,8 +125,38 @@ extern "C" fn on_signal(signal: libc::c_int, _info: *mut libc::siginfo_t, _conte
     }
 }
 
+/// The number of a process that has to end before this one does; 0 if there is none.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+/// How long that process may take after it was asked to end.
+const CHILD_PATIENCE: Duration = Duration::from_secs(6);
+
+/// From now on a signal that ends this process is passed on to that one first, which leads a group of processes. 0 ends that.
+pub fn pass_on_to(process: u32) {
+    CHILD.store(libc::pid_t::try_from(process).unwrap_or(0), Ordering::SeqCst);
+}
+
+/// Asks the process that has to end before this one to do so, and waits for that; in the end its whole group goes. Whoever has started it waits for it and says that it has
+/// ended.
+fn end_child(signal: libc::c_int) {
+    let child = CHILD.load(Ordering::SeqCst);
+    if child == 0 {
+        return;
+    }
+    // SAFETY: the process has not been waited for, so that no other one has its number.
+    unsafe { libc::kill(child, signal) };
+    let begin = Instant::now();
+    while CHILD.load(Ordering::SeqCst) != 0 && begin.elapsed() < CHILD_PATIENCE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    if CHILD.load(Ordering::SeqCst) != 0 {
+        // SAFETY: as above.
+        unsafe { libc::kill(-child, libc::SIGKILL) };
+    }
+}
+
 /// Ends the process as the signal does, after writing out what the program printed.
 fn end(signal: libc::c_int) -> ! {
+    end_child(signal);
     for signal in WATCHED {
         // SAFETY: the default action is a valid one. Whoever sends a second signal does not want to wait.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

@@ -116,10 +116,13 @@ pub unsafe extern "C" fn ravel_main_start(argc: i32, argv: *const *const c_char,
     if let Err(fault) = ranks::look() {
         fault::raise(fault);
     }
-    let arguments = (0..usize::try_from(argc).unwrap_or(0))
+    let mut arguments: Vec<Vec<u8>> = (0..usize::try_from(argc).unwrap_or(0))
         // SAFETY: the C start-up code provides `argc` strings.
         .map(|position| unsafe { CStr::from_ptr(*argv.add(position)) }.to_bytes().to_vec())
         .collect();
+    if let (Some(name), Some(first)) = (ranks::streams::program(), arguments.first_mut()) {
+        *first = name;
+    }
     if let Err(fault) = check_environment().and_then(|()| set_arguments(arguments)) {
         fault::raise(fault);
     }

@@ -13,6 +13,16 @@ use ravel_tests::{Failed, Finished, Started, Trial, ravel};
 
 type Tested = Result<(), Failed>;
 
+/// How a person starts a program on three ranks.
+#[derive(Clone, Copy)]
+enum By {
+    Mpirun,
+    Run,
+}
+
+/// Both ways, by name.
+const WAYS: [(&str, By); 2] = [("mpirun", By::Mpirun), ("run", By::Run)];
+
 /// A folder with a program, its source and the executable.
 struct Place(tempfile::TempDir);
 
@@ -54,18 +64,24 @@ impl Place {
         command
     }
 
-    fn run(&self) -> Command {
-        let mut command = Command::new(ravel());
-        command.args(["run", "--ranks", "3"]).arg(self.source());
-        ranks::prepare(self.here(&mut command));
-        command
+    /// The command that runs the program on three ranks.
+    fn on_ranks(&self, by: By) -> Command {
+        match by {
+            By::Mpirun => {
+                let mut command = self.mpirun();
+                command.arg(self.program());
+                command
+            }
+            By::Run => self.run("3"),
+        }
     }
 
-    /// Both ways to start ranks, by name.
-    fn ways(&self) -> [(&'static str, Command); 2] {
-        let mut mpirun = self.mpirun();
-        mpirun.arg(self.program());
-        [("mpirun", mpirun), ("ravel run --ranks", self.run())]
+    /// `ravel run` with so many ranks.
+    fn run(&self, ranks: &str) -> Command {
+        let mut command = Command::new(ravel());
+        command.args(["run", "--ranks", ranks]).arg(self.source());
+        ranks::prepare(self.here(&mut command));
+        command
     }
 
     /// What a command is told in any case: its folder, a place for temporary files of which nothing may be left, and to share all loops.
@@ -120,13 +136,10 @@ fn signal(process: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(process, signal) };
 }
 
-fn on(way: &str, what: &str, run: &Finished) -> Failed {
-    format!("by {way}: {what}: {}", run.describe()).into()
-}
-
 /// What stands in programs below: enough work for an index to be shared.
 const HEAD: &str = "use StdIO: all; use Array: all; use MathArray: all; use Hiding: all; use RuntimeError: { error };
 noinline double work(double x, int steps) { for (k = 0; k < steps; k++) { x = x * 0.75 + sin(tod(k) * 0.1 + x); } return x; }
+noinline double[*] same(double[*] a) { return a; }
 noinline void begun() { e, f = fopen(\"begun\", \"w\"); fclose(f); }
 ";
 
@@ -189,25 +202,23 @@ const SAME: [(&str, &str, &str); 20] = [
     (
         "standard-input",
         "5 1.5 2.5 3.5 4.5 5.5\nlast words\n",
-        "int main() { k, n = scanf(\"%d\"); a = genarray([n], 0d); for (i = 0; i < n; i++) { l, x = scanf(\"%lf\"); a[i] = x; }
+        "int main() { int n; double x; k, n = scanf(\"%d\"); a = genarray([n], 0d); for (i = 0; i < n; i++) { l, x = scanf(\"%lf\"); a[i] = x; }
          b = { [i] -> work(a[i], 100000) | [i] < [n] }; printf(\"%d %.17g\\n\", n, sum(b)); c = fgetc(stdin); while (!feof(stdin)) { printf(\"%c\", c); c = fgetc(stdin); } return 0; }",
     ),
-    ("standard-input-that-ends-early", "1 2", "int main() { a, x = scanf(\"%d\"); b, y = scanf(\"%d\"); c, z = scanf(\"%d\"); printf(\"%d %d %d\\n\", a, b, c); return c + 1 + x + y; }"),
-    ("more-memory-than-there-is", "", "int main() { n = hideValue(1000000); printf(\"before\\n\"); a = genarray([n, n, 8], 1.5); printf(\"%g\\n\", a[5,5,5] + sum(a)); return 0; }"),
+    ("standard-input-that-ends-early", "1 2", "int main() { int x, y, z; a, x = scanf(\"%d\"); b, y = scanf(\"%d\"); c, z = scanf(\"%d\"); printf(\"%d %d %d\\n\", a, b, c); return c + 1 + x + y; }"),
+    ("more-memory-than-there-is", "", "int main() { n = hideValue(1000000); printf(\"before\\n\"); a = same(genarray([n, n, 8], 1.5)); printf(\"%g\\n\", a[5,5,5] + sum(a)); return 0; }"),
     ("recursion-without-end", "", "noinline int deep(int n) { return n < 0 ? 1 : 1 + deep(n + 1) * 3 % 7; } int main() { printf(\"before\\n\"); printf(\"%d\\n\", deep(hideValue(0))); return 0; }"),
     ("division-of-data", "", "int main() { n = hideValue(300); p = { [i] -> (i * 7) % 299 | [i] < [n] }; b = { [i] -> 1000 / p[i] + toi(work(tod(i), 2000)) | [i] < [n] }; printf(\"%d\\n\", sum(b)); return 0; }"),
     ("output-of-many-lines", "", "int main() { for (i = 0; i < hideValue(20000); i++) { printf(\"line %d\\n\", i); fprintf(stderr, \"note %d\\n\", i); } return 5; }"),
 ];
 
 /// The program does on ranks what it does alone.
-fn same_as_alone(source: &str, input: &str) -> Tested {
+fn same_as_alone(by: By, source: &str, input: &str) -> Tested {
     let place = Place::new(&format!("{HEAD}{source}\n"))?;
     let alone = place.alone(input.as_bytes())?;
-    for (way, mut command) in place.ways() {
-        let run = place.finish(&mut command, input.as_bytes())?;
-        if run.stdout != alone.stdout || run.stderr != alone.stderr || run.status != alone.status {
-            return Err(on(way, &format!("alone: {}--- on ranks", alone.describe()), &run));
-        }
+    let run = place.finish(&mut place.on_ranks(by), input.as_bytes())?;
+    if run.stdout != alone.stdout || run.stderr != alone.stderr || run.status != alone.status {
+        return Err(format!("alone: {}--- on ranks: {}", alone.describe(), run.describe()).into());
     }
     Ok(())
 }
@@ -222,72 +233,56 @@ fn long() -> Result<Place, Failed> {
 const SOON: Duration = Duration::from_secs(12);
 
 /// Does something to the ranks of a program that runs for long; the program must end soon, with one of these statuses.
-fn ended(act: impl Fn(&Started, &[libc::pid_t]), statuses: &[i32]) -> Tested {
+fn ended(by: By, act: fn(&Started, &[libc::pid_t]), statuses: &[i32]) -> Tested {
     let place = long()?;
-    for (way, mut command) in place.ways() {
-        let (started, ranks) = place.start(&mut command)?;
-        std::thread::sleep(Duration::from_millis(300));
-        let since = Instant::now();
-        act(&started, &ranks);
-        let run = place.end(started)?;
-        if since.elapsed() > SOON || !statuses.contains(&run.status) || !run.stdout.is_empty() {
-            return Err(on(
-                way,
-                &format!("expected an end with {statuses:?} soon, not after {:?}", since.elapsed()),
-                &run,
-            ));
-        }
-        fs::remove_file(place.folder().join("begun"))?;
+    let (started, ranks) = place.start(&mut place.on_ranks(by))?;
+    std::thread::sleep(Duration::from_millis(300));
+    let since = Instant::now();
+    act(&started, &ranks);
+    let run = place.end(started)?;
+    if since.elapsed() > SOON || !statuses.contains(&run.status) || !run.stdout.is_empty() {
+        let expected = format!("expected an end with {statuses:?} soon, not after {:?}", since.elapsed());
+        return Err(format!("{expected}: {}", run.describe()).into());
     }
     Ok(())
 }
 
-fn killed() -> Tested {
-    ended(|_, ranks| signal(ranks[1], libc::SIGKILL), &[137])
-}
-
-fn first_killed() -> Tested {
-    ended(|_, ranks| signal(ranks[0], libc::SIGKILL), &[137])
-}
-
-fn terminated() -> Tested {
-    ended(|_, ranks| signal(ranks[2], libc::SIGTERM), &[143])
-}
-
 #[expect(clippy::cast_possible_wrap, reason = "numbers of processes are positive")]
-fn interrupted() -> Tested {
-    ended(|started, _| signal(started.id() as libc::pid_t, libc::SIGINT), &[130, 1])
+fn signal_launcher(started: &Started, number: libc::c_int) {
+    signal(started.id() as libc::pid_t, number);
 }
 
-#[expect(clippy::cast_possible_wrap, reason = "numbers of processes are positive")]
-fn launcher_terminated() -> Tested {
-    ended(|started, _| signal(started.id() as libc::pid_t, libc::SIGTERM), &[143, 1])
-}
+type Act = fn(&Started, &[libc::pid_t]);
 
-#[expect(clippy::cast_possible_wrap, reason = "numbers of processes are positive")]
-fn launcher_killed() -> Tested {
-    ended(|started, _| signal(started.id() as libc::pid_t, libc::SIGKILL), &[137])
-}
+/// What happens to programs that run for long, and the statuses that say so. Open MPI's is 1 where it was told to stop.
+const ACTS: [(&str, Act, &[i32]); 6] = [
+    ("a-rank-is-killed", |_, ranks| signal(ranks[1], libc::SIGKILL), &[137]),
+    ("the-first-rank-is-killed", |_, ranks| signal(ranks[0], libc::SIGKILL), &[137]),
+    ("a-rank-is-terminated", |_, ranks| signal(ranks[2], libc::SIGTERM), &[143]),
+    ("the-launcher-is-interrupted", |started, _| signal_launcher(started, libc::SIGINT), &[130, 1]),
+    ("the-launcher-is-terminated", |started, _| signal_launcher(started, libc::SIGTERM), &[143, 1]),
+    ("the-launcher-is-killed", |started, _| signal_launcher(started, libc::SIGKILL), &[137]),
+];
 
 /// How often the text has these words.
 fn count(text: &str, words: &str) -> usize {
     text.matches(words).count()
 }
 
-/// Only one rank may not have the memory that the program needs.
+/// Only one rank may not have the memory that the program needs. An MPI library maps more than a gigabyte for itself.
 fn memory_of_one_rank() -> Tested {
-    let body = "int main() { n = hideValue(200000000); printf(\"before\\n\"); a = genarray([n], 0d); a[n - 1] = 1d; printf(\"%g\\n\", a[n - 1] + a[5]); return 0; }";
+    let body = "int main() { n = hideValue(400000000); printf(\"before\\n\"); a = same(genarray([n], 0d)); a[n - 1] = 1d; printf(\"%g\\n\", a[n - 1] + a[5]); return 0; }";
     let place = Place::new(&format!("{HEAD}{body}\n"))?;
     for rank in 0..3 {
         let mut command = place.mpirun();
-        let limited = format!("[ $OMPI_COMM_WORLD_RANK = {rank} ] && ulimit -v 1200000; exec \"$0\"");
+        let limited = format!("[ $OMPI_COMM_WORLD_RANK = {rank} ] && ulimit -v 2500000; exec \"$0\"");
         let run = place.finish(command.args(["sh", "-c", &limited]).arg(place.program()), b"")?;
         if run.status != 1
             || count(&run.stderr, "out of memory") != 1
             || run.stderr.lines().count() > 4
             || run.crashed()
         {
-            return Err(on("mpirun", &format!("rank {rank} has too little memory"), &run));
+            return Err(format!("rank {rank} has too little memory: {}", run.describe()).into());
         }
     }
     Ok(())
@@ -308,11 +303,7 @@ const HELLO: &str = "int main() { printf(\"%d\\n\", sum(iota(hideValue(10)))); r
 /// Libraries that are none, are no MPI, or belong to another launcher.
 fn wrong_libraries(launchers: &[Launcher]) -> Tested {
     let place = Place::new(&format!("{HEAD}{HELLO}\n"))?;
-    let mpirun = || {
-        let mut command = place.mpirun();
-        command.arg(place.program());
-        command
-    };
+    let mpirun = || place.on_ranks(By::Mpirun);
     refused(mpirun().env("RAVEL_MPI", "libnowhere.so"), &place, &["libnowhere.so"])?;
     refused(mpirun().env("RAVEL_MPI", "/etc/passwd"), &place, &["/etc/passwd"])?;
     refused(mpirun().env("RAVEL_MPI", "libm.so.6"), &place, &["libm.so.6"])?;
@@ -335,42 +326,47 @@ fn wrong_libraries(launchers: &[Launcher]) -> Tested {
     Ok(())
 }
 
+/// Prints this although no MPI library could be opened.
+fn needs_no_library(place: &Place, command: &mut Command, stdout: &str) -> Tested {
+    let run = place.finish(command.env("RAVEL_MPI", "/etc/passwd"), b"")?;
+    if run.status == 0 && run.stdout == stdout && run.stderr.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("expected {stdout}: {}", run.describe()).into())
+    }
+}
+
 /// Where there are no several ranks, or none are wanted, no library is opened.
 fn no_library() -> Tested {
     let place = Place::new(&format!("{HEAD}{HELLO}\n"))?;
-    let expect = |command: &mut Command, stdout: &str| {
-        let run = place.finish(command.env("RAVEL_MPI", "/etc/passwd"), b"")?;
-        if run.status == 0 && run.stdout == stdout && run.stderr.is_empty() {
-            Ok(())
-        } else {
-            Err(Failed::from(run.describe()))
-        }
-    };
-    expect(place.here(&mut Command::new(place.program())), "45\n")?;
+    needs_no_library(&place, place.here(&mut Command::new(place.program())), "45\n")?;
     let mut one = Command::new(Launcher::OpenMpi.name());
     ranks::prepare(place.here(one.args(["-n", "1"]).arg(place.program())));
-    expect(&mut one, "45\n")?;
-    expect(place.mpirun().arg(place.program()).env("RAVEL_RANKS", "off"), "45\n45\n45\n")?;
-    let mut run = Command::new(ravel());
-    ranks::prepare(place.here(run.args(["run", "--ranks", "1"]).arg(place.source())));
-    expect(&mut run, "45\n")
+    needs_no_library(&place, &mut one, "45\n")?;
+    let mut off = place.on_ranks(By::Mpirun);
+    needs_no_library(&place, off.env("RAVEL_RANKS", "off"), "45\n45\n45\n")
+}
+
+fn one_rank() -> Tested {
+    let place = Place::new(&format!("{HEAD}{HELLO}\n"))?;
+    needs_no_library(&place, &mut place.run("1"), "45\n")
 }
 
 /// What `ravel run` refuses before anything is started.
 fn wrong_commands() -> Tested {
     let place = Place::new(&format!("{HEAD}{HELLO}\n"))?;
-    let run = |number: &str| {
-        let mut command = Command::new(ravel());
-        ranks::prepare(place.here(command.args(["run", "--ranks", number])));
-        command
-    };
     for number in ["0", "x", "-1", "99999999999"] {
-        refused(run(number).arg(place.source()), &place, &["invalid value"])?;
+        refused(&mut place.run(number), &place, &["invalid value"])?;
     }
-    refused(run("3").args(["--backend", "interp"]).arg(place.source()), &place, &["interp"])?;
-    refused(run("3").arg(place.source()).env("PATH", place.folder()), &place, &["mpirun"])?;
-    fs::write(place.folder().join("wrong.sac"), "int main() { return x; }\n")?;
-    refused(run("3").arg(place.folder().join("wrong.sac")), &place, &["`x`"])
+    let mut interp = Command::new(ravel());
+    refused(
+        place.here(interp.args(["run", "--ranks", "3", "--backend", "interp"]).arg(place.source())),
+        &place,
+        &["interp"],
+    )?;
+    refused(place.run("3").env("PATH", place.folder()), &place, &["mpirun"])?;
+    fs::write(place.source(), "int main() { return x; }\n")?;
+    refused(&mut place.run("3"), &place, &["`x` is not defined"])
 }
 
 /// Output that cannot be written is said once, as in one process.
@@ -382,26 +378,26 @@ fn full_disk() -> Tested {
     let alone = ravel_tests::finish(place.here(alone.args(&full[1..]).arg(place.program())), b"")?;
     let run = place.finish(place.mpirun().args(full).arg(place.program()), b"")?;
     if run.status != alone.status || run.stderr != alone.stderr || alone.status == 0 {
-        return Err(on("mpirun", &format!("alone: {}--- on ranks", alone.describe()), &run));
+        return Err(format!("alone: {}--- on ranks: {}", alone.describe(), run.describe()).into());
     }
     Ok(())
 }
 
 pub fn trials(launchers: &[Launcher]) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (name, input, source) in SAME {
-        trials.push(Trial::test(format!("endings/{name}"), move || same_as_alone(source, input)));
+    for (way, by) in WAYS {
+        for (name, input, source) in SAME {
+            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || same_as_alone(by, source, input)));
+        }
+        for (name, act, statuses) in ACTS {
+            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || ended(by, act, statuses)));
+        }
     }
     let launchers = launchers.to_vec();
-    trials.push(Trial::test("endings/a-rank-is-killed", killed));
-    trials.push(Trial::test("endings/the-first-rank-is-killed", first_killed));
-    trials.push(Trial::test("endings/a-rank-is-terminated", terminated));
-    trials.push(Trial::test("endings/the-launcher-is-interrupted", interrupted));
-    trials.push(Trial::test("endings/the-launcher-is-terminated", launcher_terminated));
-    trials.push(Trial::test("endings/the-launcher-is-killed", launcher_killed));
     trials.push(Trial::test("endings/one-rank-has-too-little-memory", memory_of_one_rank));
     trials.push(Trial::test("endings/wrong-libraries", move || wrong_libraries(&launchers)));
     trials.push(Trial::test("endings/no-library-is-opened", no_library));
+    trials.push(Trial::test("endings/one-rank-is-none", one_rank));
     trials.push(Trial::test("endings/wrong-commands", wrong_commands));
     trials.push(Trial::test("endings/a-full-disk", full_disk));
     trials

@@ -131,7 +131,7 @@ fn without_notices(run: Finished) -> Finished {
     Finished { status, stdout: without_blocks(&stdout, '='), stderr: without_blocks(&stderr, '-') }
 }
 
-/// The text without what stands between two lines of such characters.
+/// The text without what stands between two lines of such characters, and without what `mpirun` says of its own end.
 fn without_blocks(text: &str, rule: char) -> String {
     const SHORTEST: usize = 60;
     let is_rule = |line: &str| line.len() > SHORTEST && line.chars().all(|c| c == rule);
@@ -140,7 +140,7 @@ fn without_blocks(text: &str, rule: char) -> String {
     for line in text.split_inclusive('\n') {
         if is_rule(line.trim_end()) {
             is_notice = !is_notice;
-        } else if !is_notice {
+        } else if !is_notice && !(line.starts_with('[') && line.contains("ORTE_ERROR_LOG: ")) {
             kept.push_str(line);
         }
     }

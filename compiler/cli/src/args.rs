@@ -57,7 +57,8 @@ Without CODE all codes are listed. The pages are those of docs/errors. Exit stat
     #[command(after_help = "\
 Arguments after FILE belong to the program; its argv(0) is FILE. Without FILE, or where it is a folder, the root of the package is run.
 The exit status is that of the program's main (low 8 bits); a run-time fault ends it with 1 and names the
-source line. Compile errors end with 1 as well, and nothing runs.")]
+source line. Compile errors end with 1 as well, and nothing runs.
+--ranks takes the `mpirun` or `mpiexec` that is installed, or what RAVEL_MPIRUN names.")]
     Run(Run),
     /// Compile a program to an executable, or a file to a library for C or Python
     #[command(after_help = "\
@@ -315,6 +316,9 @@ pub struct Run {
     /// Number of threads (also RAVEL_THREADS); all cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Run as N processes on this machine that share the work over MPI; `--threads` counts those of each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "emit")]
+    pub ranks: Option<u16>,
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,

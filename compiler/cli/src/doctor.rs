@@ -37,6 +37,7 @@ pub fn run() -> i32 {
     row("C compiler", c_compiler(), true);
     row("runtime library", ravel_driver::link::runtime_library().map(|path| path.display().to_string()), true);
     row("OpenCL", devices(), false);
+    row("MPI", crate::ranks::found(), false);
     row("kernel cache", cache(), false);
     row("terminal", Ok(terminal()), false);
     let shown = print(&table(&rows));

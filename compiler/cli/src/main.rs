@@ -25,6 +25,7 @@ mod manual;
 mod new;
 mod profile;
 mod project;
+mod ranks;
 mod repl;
 mod rewrite;
 mod session;
@@ -208,6 +209,9 @@ fn use_color() -> bool {
 
 /// Prints what was said about the source, and a failure.
 fn report(compilation: &Compilation, failure: Option<&Failure>) {
+    if !ravel_runtime::ranks::is_root() {
+        return;
+    }
     if !compilation.diagnostics.is_empty() {
         let text = ravel_diagnostics::render(
             &compilation.diagnostics,
@@ -300,6 +304,11 @@ fn run_program(mut run: Run) -> i32 {
         let start = if run.program.is_empty() { Path::new(".") } else { run.file() };
         return watch::run(&[start.to_path_buf()]);
     }
+    // A launcher may have started several of these: they compile alike, and one of them says what there is to say.
+    if let Err(fault) = ravel_runtime::ranks::look() {
+        ravel_runtime::fault::raise(fault);
+    }
+    let is_root = ravel_runtime::ranks::is_root();
     let mut compilation = compilation(&run.source, run.unchecked);
     if run.program.is_empty() || run.file().is_dir() {
         let folder = if run.program.is_empty() { Path::new(".") } else { run.file() };
@@ -322,6 +331,19 @@ fn run_program(mut run: Run) -> i32 {
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.source, run.file(), stage);
     }
+    let ranks = match run.ranks.filter(|count| *count > 1) {
+        Some(count) => match ranks::prepare(&run, compilation.options.backend.kind()) {
+            Ok(launcher) => Some((launcher, count)),
+            Err(status) => return status,
+        },
+        None => None,
+    };
+    if compilation.options.backend.kind() == Kind::Interpreter && ravel_runtime::ranks::is_started() {
+        if is_root {
+            say!("ravel: the interpreter runs on one rank alone (RAVEL_RANKS=off runs every process for itself)");
+        }
+        return 2;
+    }
     let file = match program_file(&mut compilation, run.file()) {
         Ok(file) => file,
         Err(status) => return status,
@@ -332,6 +354,9 @@ fn run_program(mut run: Run) -> i32 {
     }
     if !can_explain(&run.source, &compilation, run.file()) {
         return 1;
+    }
+    if let Some((launcher, count)) = &ranks {
+        return ranks::run(&run, launcher, *count, compilation, &file);
     }
     if let Some(wish) = &run.profile
         && let Err(status) = profile::prepare(&mut compilation, &file, wish.as_deref())
@@ -353,7 +378,7 @@ fn run_program(mut run: Run) -> i32 {
         }
     };
     report(&compilation, None);
-    if !explain(&run.source, &compilation, run.file()) {
+    if is_root && !explain(&run.source, &compilation, run.file()) {
         return 1;
     }
     if let Some(threads) = run.threads {
@@ -362,11 +387,11 @@ fn run_program(mut run: Run) -> i32 {
     if run.source.stats {
         ravel_runtime::stats::enable();
     }
-    if let Some(wish) = run.profile {
+    if let Some(wish) = run.profile.filter(|_| is_root) {
         compilation.watch_profile(wish);
     }
     let outcome = compilation.execute(&program, arguments);
-    if run.source.stats {
+    if run.source.stats && is_root {
         print_stats(&compilation);
         ravel_runtime::stats::print();
     }

@@ -36,6 +36,8 @@ pub struct Options {
     pub candidates: bool,
     /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
     pub launch_work: f64,
+    /// Say what ranks share.
+    pub ranks: bool,
     /// For tests: plain counts of references give the processor away between load and store.
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
@@ -72,6 +74,7 @@ impl Default for Options {
             check_patterns: true,
             candidates: false,
             launch_work: ravel_schedule::LAUNCH_WORK,
+            ranks: false,
             widen_counts: false,
             at_prompt: false,
             profile: false,

@@ -471,6 +471,7 @@ impl Compilation {
             unchecked: self.options.unchecked,
             lent: self.options.lent,
             parallel: true,
+            ranks: self.options.ranks,
             large_result: caches::largest()
                 .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
             device: (self.options.backend.device())

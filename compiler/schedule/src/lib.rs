@@ -86,6 +86,8 @@ pub struct Options<'a> {
     pub lent: bool,
     /// Run with-loops on threads where that pays.
     pub parallel: bool,
+    /// Say what ranks share of parallel loops.
+    pub ranks: bool,
     /// Run with-loops on an OpenCL device where that pays.
     pub device: Option<Device>,
     /// Bytes of a result from which on it is not expected in a cache after its with-loop: [`LARGE_RESULT`] but for tests.

@@ -12,6 +12,7 @@ use crate::abi::ObjectKind;
 use crate::array::Array;
 use crate::buffer::count_of;
 use crate::fault::Fault;
+use crate::ranks;
 use crate::stream::{self, Stream, errno_of, path_of};
 
 /// Flags of `binfopen`, Linux's values.
@@ -66,6 +67,7 @@ fn start_command(command: &[u8], mode: &[u8]) -> io::Result<(Stream, Child)> {
     stream::flush_all();
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(std::ffi::OsStr::from_bytes(command));
+    ranks::set_apart(&mut shell);
     let reading = mode.first() == Some(&b'r');
     let mut child = if reading { shell.stdout(Stdio::piped()) } else { shell.stdin(Stdio::piped()) }.spawn()?;
     let pipe: Option<std::os::fd::OwnedFd> =

@@ -4,7 +4,7 @@
 //! it gave. Without ranks every class is the same: a call costs a look at whether there are any.
 
 use super::passing::{self, Passed};
-use crate::fault::Fault;
+use crate::fault::{Fault, Speaker};
 use crate::ranks;
 
 /// Who runs a native.
@@ -41,8 +41,13 @@ pub(super) fn root<R: Passed>(name: &str, run: impl FnOnce() -> Result<R, Fault>
 }
 
 /// Runs a native of class [`Class::Write`]. If rank 0 cannot write, its fault ends all ranks.
+///
+/// Traces are called in loops whose chunks ranks share: there the rank that computes the chunk has the value, and no other one.
 pub(super) fn write(run: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
-    if ranks::is_root() { run() } else { Ok(()) }
+    if !ranks::is_root() && !ranks::shared::is_in_chunk() {
+        return Ok(());
+    }
+    run().map_err(|fault| Fault { speaker: Speaker::Whoever, ..fault })
 }
 
 /// The class of a word, and the call of a native by that class.

@@ -45,7 +45,7 @@ pub(super) struct Reader<'a>(&'a [u8]);
 impl<'a> Reader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
         let (taken, rest) =
-            self.0.split_at_checked(count).ok_or_else(|| Fault::new("a message from rank 0 is too short"))?;
+            self.0.split_at_checked(count).ok_or_else(|| Fault::here("a message from rank 0 is too short"))?;
         self.0 = rest;
         Ok(taken)
     }
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
     }
 
     fn length(&mut self) -> Result<usize, Fault> {
-        usize::try_from(u64::from_le_bytes(self.get()?)).map_err(|_| Fault::new("a message from rank 0 is too long"))
+        usize::try_from(u64::from_le_bytes(self.get()?)).map_err(|_| Fault::here("a message from rank 0 is too long"))
     }
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
@@ -166,12 +166,12 @@ impl Passed for Array {
             _ => return Array::opaque(ObjectKind::Other, Elsewhere),
         };
         let elem = ElemTag::from_u8(u8::unpack(reader)?).filter(|elem| *elem != ElemTag::Handle);
-        let elem = elem.ok_or_else(|| Fault::new("rank 0 cannot pass on an array of objects"))?;
+        let elem = elem.ok_or_else(|| Fault::here("rank 0 cannot pass on an array of objects"))?;
         let mut array = Array::zeroed_as(kind, elem, &reader.extents()?)?;
         if !is_large(&array) {
             let bytes = reader.bytes()?;
             let elements = array.as_mut_bytes().filter(|elements| elements.len() == bytes.len());
-            elements.ok_or_else(|| Fault::new("a message from rank 0 has too few elements"))?.copy_from_slice(bytes);
+            elements.ok_or_else(|| Fault::here("a message from rank 0 has too few elements"))?.copy_from_slice(bytes);
         }
         Ok(array)
     }
@@ -297,7 +297,7 @@ impl Passed for Fault {
         let mut text = || Ok(String::from_utf8_lossy(reader.bytes()?).into_owned());
         let (code, message) = (Code::split(&text()?).0, text()?);
         let extents = <Vec<(u32, i64)>>::unpack(reader)?.into();
-        // All ranks have it, wherever it was found.
+        // All ranks raise it.
         Ok(Fault { code, message, extents, ending, speaker: Speaker::Root })
     }
 }
@@ -319,7 +319,7 @@ fn understood<R: Passed>(name: &str, message: &[u8]) -> Result<R, Fault> {
     let mut reader = Reader(message);
     let other = String::from_utf8_lossy(reader.bytes()?);
     if other != name {
-        return Err(Fault::new(format!("the ranks have parted: one calls {name} where rank 0 has called {other}")));
+        return Err(Fault::here(format!("the ranks have parted: one calls {name} where rank 0 has called {other}")));
     }
     match bool::unpack(&mut reader)? {
         true => R::unpack(&mut reader),
@@ -341,10 +341,12 @@ fn exchange_large<R: Passed>(world: &World, results: &mut R) -> Result<(), Fault
 
 /// Runs something on rank 0; all ranks have its results, or its fault.
 pub(super) fn from_root<R: Passed>(name: &str, run: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
-    let Some(world) = ranks::here() else {
-        // Other ranks may be elsewhere: nobody would answer.
-        let text = format!("{name} is run by rank 0 for all ranks, so a loop on several threads cannot call it");
-        return Err(Fault::new(text));
+    let Some(world) = ranks::here().filter(|_| !ranks::shared::is_in_chunk()) else {
+        // Other ranks are elsewhere: nobody would answer.
+        let text = format!(
+            "{name} is run by rank 0 for all ranks, so a loop that several threads or ranks share cannot call it"
+        );
+        return Err(Fault::here(text));
     };
     let mut first = [0; FIRST];
     let (length, start) = first.split_at_mut(size_of::<u64>());
@@ -369,7 +371,7 @@ pub(super) fn from_root<R: Passed>(name: &str, run: impl FnOnce() -> Result<R, F
     let mut message = reader.0[..length.min(reader.0.len())].to_vec();
     let have = message.len();
     if length > have {
-        message.try_reserve_exact(length - have).map_err(|_| Fault::new("out of memory for a message from rank 0"))?;
+        message.try_reserve_exact(length - have).map_err(|_| Fault::here("out of memory for a message from rank 0"))?;
         message.resize(length, 0);
         world.broadcast(&mut message[have..])?;
     }

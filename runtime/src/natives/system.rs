@@ -13,6 +13,7 @@ use super::{Handle, Str, Text, natives};
 use crate::abi::ObjectKind;
 use crate::array::Array;
 use crate::fault::{Ending, Fault};
+use crate::ranks;
 use crate::stream::{self, errno_of, path_of};
 
 /// `errno` of a failure, 0 of a success.
@@ -89,6 +90,7 @@ natives! { SYSTEM;
             return Ok(false);
         }
         if overwrite || variable(name.0).is_none() {
+            // On all ranks, since pure natives of calendar time look at the time zone.
             // SAFETY: natives with effects run one at a time, and no other part of the runtime reads the environment then.
             unsafe { std::env::set_var(OsStr::from_bytes(name.0), OsStr::from_bytes(value.0)) };
         }
@@ -202,7 +204,10 @@ natives! { SYSTEM;
     /// Runs a shell command and waits; its exit status, -1 if it was killed or could not start.
     root fn ravel_process_system(command: Text<'_>) -> (status: i32) {
         stream::flush_all();
-        let outcome = Command::new("/bin/sh").arg("-c").arg(OsStr::from_bytes(command.0)).status();
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(OsStr::from_bytes(command.0));
+        ranks::set_apart(&mut shell);
+        let outcome = shell.status();
         Ok(outcome.ok().and_then(|status| status.code()).unwrap_or(-1))
     }
 }

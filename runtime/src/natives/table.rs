@@ -160,4 +160,44 @@ mod tests {
         let count = all().filter(|native| native.variadic != Variadic::No).count();
         assert_eq!(count, 7);
     }
+
+    /// The declarations of natives in a SaC text: the symbol, and whether the compiler orders calls with other effects. That is so if a
+    /// pragma or a reference parameter says it, or if there is no result.
+    fn declarations(text: &str) -> Vec<(&str, bool)> {
+        let declared = text.split("\nexternal ").skip(1).filter_map(|rest| {
+            let (head, rest) = rest.split_once(';')?;
+            let pragmas: Vec<&str> =
+                rest.lines().skip(1).map_while(|line| line.trim().strip_prefix("#pragma ")).collect();
+            let symbol = pragmas.iter().find_map(|pragma| pragma.strip_prefix("linkname \"")?.strip_suffix('"'))?;
+            let is_ordered = pragmas.iter().any(|pragma| pragma.starts_with("effect"));
+            Some((symbol, is_ordered || head.contains('&') || head.starts_with("void ")))
+        });
+        declared.collect()
+    }
+
+    /// What the compiler takes to be pure it may move, leave out or run on any thread: no rank would know when the others meet there.
+    #[test]
+    fn the_library_declares_what_has_an_effect() {
+        let mut open = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../stdlib"))];
+        let mut count = 0;
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).expect("the library is there") {
+                let path = entry.expect("a readable folder").path();
+                if path.is_dir() {
+                    open.push(path);
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).expect("a readable file");
+                // Traces are written in any order.
+                let declared =
+                    declarations(&text).into_iter().filter(|(symbol, _)| !symbol.starts_with("ravel_trace_"));
+                for (symbol, is_ordered) in declared {
+                    let native = find(symbol).unwrap_or_else(|| panic!("{}: {symbol} is no native", path.display()));
+                    assert_eq!(native.has_effect(), is_ordered, "{}: {symbol}", path.display());
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 300, "{count}");
+    }
 }

@@ -6,7 +6,7 @@
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use super::{JOINED, STARTED_HERE, place};
+use super::{JOINED, STARTED_HERE, place, streams};
 use crate::fault::Speaker;
 
 /// How long a rank waits to be ended because of a fault that all should have.
@@ -32,7 +32,8 @@ pub(crate) fn take_turn(speaker: Speaker) -> String {
 
 /// Ends all ranks with this status because of what only this one may know. Any thread may call it. Without other ranks it does nothing.
 pub(crate) fn abort(status: i32) {
-    let Some(mpi) = JOINED.get() else { return };
+    streams::say_goodbye();
+    let Some(mpi) = JOINED.get() else { return tell_launcher(status) };
     // MPICH says on standard error that it was called. The program has said why it ends.
     if let Ok(nowhere) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
         // SAFETY: both descriptors are open.
@@ -46,8 +47,18 @@ pub(crate) fn abort(status: i32) {
     }
 }
 
+/// Ends all ranks where they have not met. Most launchers end the others when one process fails; that of MPICH has to be told.
+fn tell_launcher(status: i32) {
+    let connection = std::env::var("PMI_FD").ok().and_then(|text| text.parse::<libc::c_int>().ok());
+    let Some(connection) = connection.filter(|_| place().is_some()) else { return };
+    let words = format!("cmd=abort exitcode={status}\n");
+    // SAFETY: the bytes are there. Where the descriptor is closed, or something else, an error is all that comes of it.
+    unsafe { libc::write(connection, words.as_ptr().cast(), words.len()) };
+}
+
 /// Leaves the other ranks, all of which do so, before this process ends with this status.
 pub(crate) fn leave(status: i32) {
+    streams::say_goodbye();
     match JOINED.get() {
         Some(mpi) if STARTED_HERE.get() => mpi.finalize(),
         // Only the thread that started MPI may wait for the others.

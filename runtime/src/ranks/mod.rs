@@ -15,8 +15,10 @@ mod plan;
 mod settings;
 pub(crate) mod shared;
 pub(crate) mod stats;
+pub mod streams;
 
 use std::cell::Cell;
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -80,12 +82,17 @@ pub fn is_root() -> bool {
     place().is_none_or(|place| place.rank == 0)
 }
 
+/// Whether a launcher has started several processes, if it was asked ([`look`]).
+pub fn is_started() -> bool {
+    place().is_some()
+}
+
 /// How many ranks share the cores of this one, itself included.
 pub(crate) fn sharing_cores() -> usize {
     SHARING.load(Ordering::Relaxed)
 }
 
-/// Asks the launcher's variables whether there are several ranks. Nothing is opened.
+/// Asks the launcher's variables whether there are several ranks, and takes the streams that `ravel run` offers them. No library is opened.
 ///
 /// # Errors
 /// They hold something else than a launcher says.
@@ -93,8 +100,16 @@ pub fn look() -> Result<bool, Fault> {
     if PLACE.get().is_none() {
         let found = launch::look(&|name| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned()))?;
         let _ = PLACE.set(found);
+        streams::adopt();
     }
     Ok(place().is_some())
+}
+
+/// A command that the program starts is none of its ranks, although it inherits what the launcher has said.
+pub(crate) fn set_apart(command: &mut Command) {
+    if world().is_some() {
+        command.env("RAVEL_RANKS", "off");
+    }
 }
 
 /// Joins the ranks that a launcher has started, if it has started several. Called by the thread that runs the program.

@@ -31,8 +31,10 @@ class Launcher:
         return finished([*self.command, "-n", str(ranks), *command], settings)
 
     def version(self):
-        text = finished([self.command[0], "--version"], {})
-        return text.splitlines()[0].strip() if text.strip() else "unknown"
+        """What it says of itself, up to the first number with a point."""
+        text = " ".join(finished([self.command[0], "--version"], {}).split())
+        found = re.match(r".*?\d+(\.\d+)+", text)
+        return found[0] if found else text[:40]
 
 
 def environment(settings):
@@ -171,9 +173,11 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def versions(options, launch):
+def versions(options):
     """Of the peers that are there, by name; and why the others are not."""
     found, missing = {}, {}
+    if options.no_peers:
+        return found, missing
 
     def ask(name, question):
         try:
@@ -181,7 +185,6 @@ def versions(options, launch):
         except Unavailable as reason:
             missing[name] = str(reason)
 
-    ask("MPI", launch.version)
     ask(C, lambda: finished([*shlex.split(options.mpicc), "--version"], {}).splitlines()[0])
     for name, module in LIBRARIES.items():
         ask(name, lambda module=module: f"{module} " + finished([options.python, "-c", f"import {module}; print({module}.__version__)"], {}).strip())

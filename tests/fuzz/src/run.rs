@@ -226,6 +226,7 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
         unchecked: false,
         lent: false,
         parallel: way.parallel,
+        ranks: false,
         // So that small arrays are stored as large ones are.
         large_result: 64,
         profile: None,

@@ -10,6 +10,8 @@
 //! Leaves alone: loops inside chunks; cells that are objects; partial results that are objects elsewhere; axes behind the second, whose rows lie in pieces
 //! of pieces.
 
+use std::fmt::{self, Display, Formatter};
+
 use ravel_nest::ir::{BinOp as NestBin, Output, Shared};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem};
@@ -20,6 +22,33 @@ use crate::facts::{Ext, Facts, Sink, Val};
 use crate::lower::Lower;
 use crate::threads::fold_chunks::FoldChunks;
 use crate::threads::parallel::Chunks;
+
+/// What chunks leave behind.
+#[derive(Clone, Copy)]
+pub(crate) enum Left {
+    /// Rows of arrays, of so many bytes if that is known.
+    Rows(Option<i64>),
+    /// Partial results of so many bytes for each chunk.
+    Partials(i64),
+}
+
+impl Display for Left {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Left::Rows(Some(bytes)) => write!(f, "rows of {}", size(*bytes)),
+            Left::Rows(None) => f.write_str("rows"),
+            Left::Partials(bytes) => write!(f, "partial results of {} for each chunk, in order", size(*bytes)),
+        }
+    }
+}
+
+fn size(bytes: i64) -> String {
+    match bytes {
+        ..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
 
 impl Facts<'_> {
     /// May indices of a body take different times for certain? Loops of theirs end when data says so, or have bounds that depend on the index.
@@ -99,22 +128,45 @@ impl Lower<'_, '_> {
         Some(Output { base, per, first, end, stride: bytes, bytes, pieces: one, pitch: zero })
     }
 
-    /// The declaration of a loop over an axis of a partition, which leaves rows or `partials`.
+    /// The declaration of a loop over an axis of a partition, if its outputs could be declared.
     pub fn declaration(
         &mut self,
         span: Span,
         (part, axis): (&Part, usize),
-        partials: bool,
-        outputs: Vec<Output>,
+        left: Left,
+        outputs: Option<Vec<Output>>,
     ) -> Option<Box<Shared>> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let Some(outputs) = outputs else {
+            if self.cx.options.ranks {
+                self.cx.remark(
+                    span,
+                    "every rank computes it: what it leaves behind lies in objects or in pieces of pieces",
+                );
+            }
+            return None;
+        };
         let (_, inner) = self.lengths(lower, upper, axis);
         // Cycles are counted in whole ones, cells of less in tens.
         let tenths = self.b.i64((self.work(part.body).max(0.1) * 10.0) as i64);
         let (tenths, ten) = (self.b.mul(inner, tenths), self.b.i64(10));
         let work = self.b.binary(NestBin::SDiv, tenths, ten);
         let uneven = self.is_uneven(part.body);
+        if self.cx.options.ranks {
+            let how = if uneven { "take its chunks in turn" } else { "share it" };
+            self.cx.remark(span, format!("ranks {how} over axis {axis} where that pays, and gather {left}"));
+        }
         let site = self.position(span);
+        let partials = matches!(left, Left::Partials(_));
         Some(Box::new(Shared { site, work, uneven, partials, outputs }))
+    }
+
+    /// What the rows are that a loop leaves.
+    pub fn rows_of(&self, sinks: &[Sink], axis: usize) -> Left {
+        let bytes = sinks.iter().map(|sink| match sink {
+            Sink::Slice { elem, strides, .. } => Some(strides.get(axis)?.as_const()? * elem.bytes() as i64),
+            _ => Some(0),
+        });
+        Left::Rows(bytes.sum())
     }
 }

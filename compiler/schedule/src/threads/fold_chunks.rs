@@ -9,6 +9,7 @@ use crate::facts::{Chunk, Ext, Facts, Sink, Val, layout};
 use crate::lower::{Lower, scalars};
 use crate::plan::partials::{PartialLayout, PartialSlot};
 use crate::plan::strategy::{Choice, FoldPlan, Plan};
+use crate::threads::declare::Left;
 use crate::threads::parallel::Chunks;
 
 /// Folds that are cut into chunks, with room for what these leave.
@@ -139,7 +140,8 @@ impl Lower<'_, '_> {
         let rows = self.rows_left(fold.part, &fold.cut, sinks);
         let outputs = partials.zip(rows).map(|(partials, rows)| [vec![partials], rows].concat());
         let span = self.func.insts[fold.inst].span;
-        let shared = outputs.and_then(|outputs| self.declaration(span, (fold.part, fold.cut.axis()), true, outputs));
+        let left = Left::Partials(fold.bytes_of_chunk());
+        let shared = self.declaration(span, (fold.part, fold.cut.axis()), left, outputs);
         let (bounds, number) = self.begin_chunks(fold.part, &fold.cut, shared)?;
         self.partials_of(fold, &totals, number, |lower, starts| cells(lower, starts, bounds))?;
         self.close();

@@ -150,8 +150,8 @@ impl Lower<'_, '_> {
         }
         self.preload_company(with, around.thin);
         let outputs = self.rows_left(part, &chunks, sinks);
-        let shared =
-            outputs.and_then(|outputs| self.declaration(self.func.insts[inst].span, (part, axis), false, outputs));
+        let left = self.rows_of(sinks, axis);
+        let shared = self.declaration(self.func.insts[inst].span, (part, axis), left, outputs);
         let (chunk, _) = self.begin_chunks(part, &chunks, shared)?;
         for border in around.borders.iter().filter(|_| axis == 0) {
             self.border_of_rows(border, chunk.low, chunk.high);

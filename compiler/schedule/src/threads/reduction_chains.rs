@@ -19,6 +19,7 @@ use crate::Result;
 use crate::facts::Val;
 use crate::lower::Lower;
 use crate::plan::strategy::{Folds, Plan};
+use crate::threads::declare::Left;
 use crate::threads::fold_chunks::FoldChunks;
 
 const NOT_A_FOLD: &str = "another with-loop among folds on threads";
@@ -89,16 +90,18 @@ impl<'m> Lower<'m, '_> {
     /// The declaration of a loop over the chunks of all these folds.
     fn declaration_of_chain(&mut self, all: &[FoldChunks]) -> Option<Box<Shared>> {
         let (mut first, one) = (self.b.i64(0), self.b.i64(1));
-        let mut outputs = Vec::new();
+        let mut outputs = Some(Vec::new());
         for fold in all {
             let end = self.b.add(first, fold.count);
-            outputs.push(self.partials_left(fold, one, (first, end))?);
+            let output = self.partials_left(fold, one, (first, end));
+            outputs = outputs.zip(output).map(|(outputs, output)| [outputs, vec![output]].concat());
             first = end;
         }
         // Most of the work is that of the first.
         let fold = all.first()?;
         let span = self.func.insts[fold.inst].span;
-        let mut shared = self.declaration(span, (fold.part, fold.cut.axis()), true, outputs)?;
+        let left = Left::Partials(fold.bytes_of_chunk());
+        let mut shared = self.declaration(span, (fold.part, fold.cut.axis()), left, outputs)?;
         shared.work = self.b.mul(shared.work, fold.cut.chunk);
         Some(shared)
     }

@@ -67,6 +67,7 @@ impl Case {
             unchecked: target.contains("unchecked"),
             lent: target.contains("lent"),
             parallel: target.contains("threads"),
+            ranks: false,
             large_result: if target.contains("large") { 64 } else { ravel_schedule::LARGE_RESULT },
             profile: None,
             entry_name: "entry".to_string(),

@@ -66,6 +66,7 @@ pub fn same(text: &str) -> Run {
             unchecked: false,
             lent: false,
             parallel,
+            ranks: false,
             // Small arrays stand for large ones.
             large_result: if parallel { 64 } else { ravel_schedule::LARGE_RESULT },
             profile: None,
@@ -125,6 +126,12 @@ pub fn for_threads(text: &str) -> String {
     nest_for_threads(text).to_string()
 }
 
+/// What is said of a program for threads, and for ranks.
+pub fn explained_for_threads(text: &str) -> Vec<String> {
+    let host = capabilities().expect("the host is supported");
+    lowered(text, host, true, None).1.into_iter().map(|remark| remark.text).collect()
+}
+
 /// The nest of a program for a device where a launch is worth this work, as text, and all remarks.
 pub fn for_device(text: &str, launch_work: f64) -> (String, Vec<String>) {
     let (nest, remarks) = lowered(text, Capabilities::SCALAR, true, Some(Device { launch_work }));
@@ -143,6 +150,7 @@ fn lowered(
         unchecked: false,
         lent: false,
         parallel,
+        ranks: parallel,
         large_result: ravel_schedule::LARGE_RESULT,
         profile: None,
         entry_name: "entry".to_string(),

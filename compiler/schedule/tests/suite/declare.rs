@@ -1,6 +1,6 @@
 //! What parallel loops declare, so that ranks may share them.
 
-use crate::common::for_threads;
+use crate::common::{explained_for_threads, for_threads};
 
 /// The parallel loops of a program, as they are printed.
 fn loops(text: &str) -> Vec<String> {
@@ -12,14 +12,19 @@ fn outputs(line: &str) -> usize {
     line.matches("yields (").count()
 }
 
-/// Dear cells of an array with these extents, in the results `%a` and so on, with `operators` for them.
+/// The parallel loops of a program with dear cells.
 fn cells(extents: &[usize], results: &str, types: &str, yields: &str, operators: &str) -> Vec<String> {
+    loops(&program(extents, results, types, yields, operators))
+}
+
+/// Dear cells of an array with these extents, in the results `%a` and so on, with `operators` for them.
+fn program(extents: &[usize], results: &str, types: &str, yields: &str, operators: &str) -> String {
     let letters = ["%i", "%j", "%k"][..extents.len()].join(", ");
     let bounds = extents.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let zeros = vec!["0"; extents.len()].join(", ");
     let last = ["%i", "%j", "%k"][extents.len() - 1];
     let operators = operators.replace("BOUNDS", &bounds);
-    loops(&format!(
+    format!(
         "entry @f0 func @f0 \"main\" () -> ({types}) {{
            {results} = with {{ part [{zeros}] <= [{letters}] < [{bounds}] {{
              %m: i32 = mul %i, 7 %s: i32 = add %m, {last} %r: i32 = mod %s, 31 %x: f64 = convert %r
@@ -29,7 +34,7 @@ fn cells(extents: &[usize], results: &str, types: &str, yields: &str, operators:
            yield {}
          }}",
         results.split(", ").map(|result| result.split(':').next().unwrap_or_default()).collect::<Vec<_>>().join(", ")
-    ))
+    )
 }
 
 #[test]
@@ -119,4 +124,21 @@ fn partial_results_elsewhere_are_left_alone() {
     );
     assert!(found.iter().any(|line| !line.contains("shared")), "{found:?}");
     assert!(found.iter().all(|line| !line.contains("partials")), "{found:?}");
+}
+
+#[test]
+fn explanations_say_what_is_gathered() {
+    let says = |program: &str, what: &str| {
+        let texts = explained_for_threads(program);
+        assert!(texts.iter().any(|text| text == what), "{what}: {texts:?}");
+    };
+    let rows = program(&[400, 900], "%a: f64[400,900]", "f64[400,900]", "%g", "genarray [BOUNDS] cell []");
+    says(&rows, "ranks share it over axis 0 where that pays, and gather rows of 7200 bytes");
+    let sums = program(&[400, 900], "%a: f64", "f64", "%g", "fold add neutral 0.0");
+    says(
+        &sums,
+        "ranks share it over axis 0 where that pays, and gather partial results of 8 bytes for each chunk, in order",
+    );
+    let pieces = program(&[2, 5, 25_001], "%a: f64[2,5,25001]", "f64[2,5,25001]", "%g", "genarray [BOUNDS] cell []");
+    says(&pieces, "every rank computes it: what it leaves behind lies in objects or in pieces of pieces");
 }

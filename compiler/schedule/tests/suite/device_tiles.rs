@@ -17,6 +17,7 @@ fn tuned(a: &str, b: &str, with: &str, result: &str, tiles: Tiles) -> (Vec<Strin
         unchecked: false,
         lent: false,
         parallel: true,
+        ranks: false,
         large_result: ravel_schedule::LARGE_RESULT,
         profile: None,
         entry_name: "entry".to_string(),

@@ -3,25 +3,37 @@
 #include "ranks.h"
 #include <string.h>
 
-enum { TILE = 12, WIDTH = 128 / sizeof(real), DEPTH = 256 };
+#ifdef __AVX512F__
+enum { TILE = 12, BYTES = 64 };
+#else
+enum { TILE = 6, BYTES = 32 };
+#endif
+enum { LANES = BYTES / sizeof(real), WIDTH = 2 * LANES, DEPTH = 256 };
+typedef real vector __attribute__((vector_size(BYTES)));
+typedef real anywhere __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 
-/* sum[TILE][WIDTH] += a[TILE][depth] * packed[depth][WIDTH], in registers. */
-static inline void tile(const real *restrict a, const real *restrict packed, long depth, real *restrict c)
+/* c += the product of TILE rows of a and WIDTH packed columns of b, summed up in registers. */
+static inline void tile(const real *restrict a, const vector *restrict packed, long depth, real *restrict c)
 {
-    real sum[TILE][WIDTH] = {{0}};
+    vector sum[TILE][2] = {{{0}}};
     for (long p = 0; p < depth; p++)
 #pragma GCC unroll 12
-        for (int i = 0; i < TILE; i++)
-#pragma GCC unroll 32
-            for (int j = 0; j < WIDTH; j++) sum[i][j] += a[i * SIZE + p] * packed[p * WIDTH + j];
-    for (int i = 0; i < TILE; i++)
-        for (int j = 0; j < WIDTH; j++) c[i * SIZE + j] += sum[i][j];
+        for (int i = 0; i < TILE; i++) {
+            sum[i][0] += a[i * SIZE + p] * packed[2 * p];
+            sum[i][1] += a[i * SIZE + p] * packed[2 * p + 1];
+        }
+#pragma GCC unroll 12
+    for (int i = 0; i < TILE; i++) {
+        *(anywhere *)(c + i * SIZE) += sum[i][0];
+        *(anywhere *)(c + i * SIZE + LANES) += sum[i][1];
+    }
 }
 
 /* c += columns from .. from + depth of a, times the rows of b. */
 static void multiply(const real *a, const real *b, real *c, long rows, long from, long depth)
 {
-    static real packed[DEPTH * WIDTH] __attribute__((aligned(64)));
+    static vector block[2 * DEPTH];
+    real *packed = (real *)block;
     for (long p0 = 0; p0 < depth; p0 += DEPTH) {
         long deep = depth - p0 < DEPTH ? depth - p0 : DEPTH;
         for (long j = 0; j < SIZE; j += WIDTH) {
@@ -29,7 +41,7 @@ static void multiply(const real *a, const real *b, real *c, long rows, long from
             for (long p = 0; p < deep; p++) memcpy(packed + p * WIDTH, b + (p0 + p) * SIZE + j, wide * sizeof(real));
             long i = 0;
             if (wide == WIDTH)
-                for (; i + TILE <= rows; i += TILE) tile(a + i * SIZE + from + p0, packed, deep, c + i * SIZE + j);
+                for (; i + TILE <= rows; i += TILE) tile(a + i * SIZE + from + p0, block, deep, c + i * SIZE + j);
             for (; i < rows; i++) /* what is no whole tile */
                 for (long p = 0; p < deep; p++)
                     for (long q = 0; q < wide; q++) c[i * SIZE + j + q] += a[i * SIZE + from + p0 + p] * packed[p * WIDTH + q];
