@@ -11,8 +11,10 @@ Work comes from the trace, times of messages from LogGP parameters: those of a n
 """
 import argparse
 import os
+import statistics
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from simulator import cases, measure
@@ -117,7 +119,11 @@ def table(trace, ranks, setting):
 
 
 def simulate(options):
-    trace = parse(Path(options.trace).read_text())
+    # What is no text is no trace either.
+    try:
+        trace = parse(Path(options.trace).read_text(errors="replace"))
+    except Malformed as problem:
+        raise Malformed(f"{options.trace} is no trace: {problem}") from problem
     network = network_named(options.network or "100g", trace)
     noise = noise_named(options.noise, network)
     setting = Setting(
@@ -147,24 +153,24 @@ def check(options):
     network = network_named(options.network or "here", several or alone)
     setting = Setting(network, noise_named(options.noise, network), options.threads, cores, options.share)
     print(f"{describe(network, setting.noise)}; {cores} cores, {alone.threads} threads per rank")
-    print(" ranks   predicted    measured   error")
+    print(" ranks   predicted    measured    error  all runs")
     errors = []
     for count in counts:
-        predicted = replay(alone, count, setting).total
-        measured = median_seconds(traces[count])
+        # The program has chosen by what it measured itself, which differs from run to run.
+        found = [trace.network for trace in traces[count] if trace.network]
+        costs = tuple(map(statistics.median, zip(*found))) or None
+        predicted = replay(alone, count, replace(setting, costs=costs)).total
+        times = [trace.seconds for trace in traces[count]]
+        measured = statistics.median(times)
         error = 100 * (predicted / measured - 1)
         has_cores = count * options.threads <= cores
         if has_cores:
             errors.append(abs(error))
         note = "" if has_cores else "  ranks share cores"
-        print(f"{count:6} {seconds(predicted):>11} {seconds(measured):>11} {error:+6.1f} %{note}")
+        span = f"{seconds(min(times))} to {seconds(max(times))}"
+        print(f"{count:6} {seconds(predicted):>11} {seconds(measured):>11} {error:+6.1f} %  {span:24}{note}")
     worst = max(errors, default=0.0)
     print(f"at most {worst:.1f} % off where ranks have cores of their own; the goal is {GOAL} %")
-
-
-def median_seconds(traces):
-    ordered = sorted(trace.seconds for trace in traces)
-    return ordered[len(ordered) // 2]
 
 
 def show_cases(options):
@@ -181,7 +187,7 @@ def main():
     options = arguments()
     try:
         (show_cases if options.cases else check if options.check else simulate)(options)
-    except (measure.Failed, Malformed, OSError, UnicodeDecodeError) as problem:
+    except (measure.Failed, Malformed, OSError) as problem:
         sys.exit(f"simulate.py: {problem}")
 
 

@@ -28,6 +28,8 @@ class Setting:
     """The more ranks, the more chunks: each rank has the work of the trace."""
     reduction: str = "gathered"
     """Partial results are `gathered`, or combined in a `tree`."""
+    costs: tuple | None = None
+    """Latency and bandwidth by which the program chooses; none: what it would measure on the network."""
 
 
 @dataclass
@@ -80,7 +82,7 @@ def replay(trace, ranks, setting):
     times, network, noise = Times(), setting.network, setting.noise
     # The core with one rank more than others is waited for.
     crowd = max(1, math.ceil(ranks * setting.threads / setting.cores)) if setting.cores else 1
-    costs = measured_costs(network, ranks)
+    costs = setting.costs or measured_costs(network, ranks)
     grown = ranks if setting.weak else 1
     for event in trace.events:
         times.replicated += event.replicated * crowd
