@@ -319,12 +319,15 @@ fn parallel_loops_see_outer_values_and_write_memory() {
     let (mut b, p) = entry("shared", &[Ty::PTR, Ty::I64], &[]);
     let (one, eight, null) = (b.i64(1), b.i64(8), b.null());
     let output = Output::of([p[0], one, one, p[1], eight, eight, one, p[1]]);
-    b.begin_shared_parfor(
+    let (lo, _, _) = b.begin_shared_parfor(
         p[1],
         one,
         None,
         Some(Box::new(Shared { site: null, work: eight, uneven: true, partials: false, outputs: vec![output] })),
     );
+    let bytes = b.mul(lo, eight);
+    let place = b.ptr_add(p[0], bytes);
+    b.store(lo, place, 0, Access::ALIGNED);
     b.end_parfor();
     b.ret(&[]);
     module.add(b.finish());
@@ -356,10 +359,12 @@ fn parallel_loops_see_outer_values_and_write_memory() {
         jit.call("late", &[out.as_mut_ptr() as u64, 9]).expect("the entry exists");
         assert_eq!((out, LATE.load(Ordering::SeqCst) - before), (vec![9; 9], 12));
         DECLARED.lock().expect("no test panics here").clear();
-        let here = 0x1000;
+        let mut out = vec![0i64; 9];
+        let here = out.as_mut_ptr() as i64;
         jit.call("shared", &[here as u64, 9]).expect("the entry exists");
         let declared = DECLARED.lock().expect("no test panics here").clone();
         assert_eq!(declared, [0, 8, 1, 1, 0, here, 1, 1, 9, 8, 8, 1, 9]);
+        assert_eq!(out, (0..9).collect::<Vec<i64>>());
         let mut out = vec![0i64; 25];
         jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");
         assert_eq!(out, (0..25).map(|k| k / 5 * 100 + k % 5).collect::<Vec<i64>>());
