@@ -6,6 +6,7 @@
 mod bits;
 mod endings;
 mod golden;
+mod mpich;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
         trials.extend(golden::trials(&launchers));
     } else if !arguments.list {
         eprintln!("mpirun is not installed: the tests of ranks are left out (Debian: apt-get install openmpi-bin)");
+    }
+    if launchers.contains(&Launcher::Mpich) {
+        trials.extend(mpich::trials());
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

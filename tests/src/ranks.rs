@@ -102,7 +102,8 @@ pub fn end(started: Started, folder: &Path) -> Result<Finished, Failed> {
     }
     let finished = finished?;
     if left.is_empty() {
-        return Ok(without_notices(finished));
+        // Where something crashed, the launcher's words say what.
+        return Ok(if finished.crashed() { finished } else { without_notices(finished) });
     }
     let left: Vec<_> = left.into_iter().map(|(process, command)| format!("{process} {command}\n")).collect();
     Err(format!("left after {NOTHING_LEFT:?}: {}{}", left.concat(), finished.describe()).into())

@@ -7,6 +7,8 @@
 
 mod agree;
 mod check;
+#[cfg(target_os = "linux")]
+mod components;
 mod ending;
 mod exchange;
 mod launch;

@@ -301,6 +301,8 @@ impl Mpi {
 
     /// Leaves the world in order.
     pub(super) fn finalize(&self) {
+        #[cfg(target_os = "linux")]
+        super::components::keep();
         // SAFETY: MPI runs, and this is the thread that started it.
         unsafe { (self.functions.finalize)() };
     }
