@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use ravel_tests::ranks::{self, Launcher};
 use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name};
 
 /// One training run of `examples/mnist/zhang.sac` and `examples/digits/digits.sac`, and what PyTorch computes for it in single precision.
@@ -118,13 +119,15 @@ fn readme_commands() -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("cargo run --release -- ")).map(String::from).collect()
 }
 
-/// The lines of the README that are about some `program.sac`, or nothing, without what needs a device or waits for input.
+/// The lines of the README that are about some `program.sac`, or nothing, without what needs a device or waits for input, or ranks where
+/// no launcher is installed.
 fn readme_lines() -> Vec<String> {
     let text = std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
     let command = |line: &str| {
         let command = line.strip_prefix("ravel ")?.split('#').next()?.trim();
         let alone = ["doc ", "explain ", "-e ", "doctor", "new "].iter().any(|start| command.starts_with(start));
         let is_tried = alone || command.contains("program.sac") && !command.contains("opencl");
+        let is_tried = is_tried && (!command.contains("--ranks") || !Launcher::all().is_empty());
         is_tried.then(|| command.to_string())
     };
     text.lines().filter_map(command).collect()
@@ -137,7 +140,11 @@ fn run_readme_line(line: &str) -> Result<(), Failed> {
     std::fs::write(folder.path().join("program.sac"), source)?;
     // As a shell takes it.
     let words = line.split_whitespace().map(|word| word.trim_matches('\''));
-    let run = finish(Command::new(ravel()).args(words).current_dir(folder.path()), b"")?;
+    let mut command = Command::new(ravel());
+    if line.contains("--ranks") {
+        ranks::prepare(&mut command);
+    }
+    let run = finish(command.args(words).current_dir(folder.path()), b"")?;
     if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
 }
 
