@@ -348,7 +348,12 @@ pub(crate) fn end_process(report: Report) -> ! {
     profile::finish();
     match speaker {
         // `exit` is called by all ranks.
-        Speaker::Root if text.is_empty() => ranks::leave(status),
+        Speaker::Root if text.is_empty() => {
+            if let Err(fault) = ranks::finish(status) {
+                let _ = writeln!(std::io::stderr(), "fault: {fault}");
+                status = status.max(fault.ending.status());
+            }
+        }
         _ => ranks::abort(status),
     }
     std::process::exit(status)

@@ -28,16 +28,23 @@ pub struct Launch {
 /// `RAVEL_RANKS`: `off` says that the launcher is none of the program's business.
 pub const SWITCH: &str = "RAVEL_RANKS";
 
+/// Whether the launcher is the program's business.
+///
+/// # Errors
+/// The switch is neither on nor off.
+pub fn is_on(variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, Fault> {
+    match variable(SWITCH).as_deref().map(str::trim) {
+        None | Some("" | "on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(Fault::new(format!("{SWITCH} must be on or off, not '{other}'"))),
+    }
+}
+
 /// What the launcher says, if there is one that has started several processes.
 ///
 /// # Errors
 /// A variable does not hold what it should.
 pub fn look(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Launch>, Fault> {
-    match variable(SWITCH).as_deref().map(str::trim) {
-        None | Some("" | "on") => {}
-        Some("off") => return Ok(None),
-        Some(other) => return Err(Fault::new(format!("{SWITCH} must be on or off, not '{other}'"))),
-    }
     let number = |name: &str| match variable(name) {
         None => Ok(None),
         Some(text) => match text.trim().parse::<usize>() {
@@ -86,7 +93,8 @@ mod tests {
     fn found(variables: &[(&str, &str)]) -> Result<Option<Launch>, String> {
         let find =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_string());
-        look(&find).map_err(|fault| fault.message)
+        let launch = || if is_on(&find)? { look(&find) } else { Ok(None) };
+        launch().map_err(|fault| fault.message)
     }
 
     #[test]

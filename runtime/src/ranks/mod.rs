@@ -100,7 +100,16 @@ pub(crate) fn sharing_cores() -> usize {
 /// They hold something else than a launcher says.
 pub fn look() -> Result<bool, Fault> {
     if PLACE.get().is_none() {
-        let found = launch::look(&|name| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned()))?;
+        let variable = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
+        let found = match launch::is_on(&variable) {
+            Ok(true) => launch::look(&variable)?,
+            Ok(false) => None,
+            Err(fault) => {
+                // One process says so.
+                let _ = PLACE.set(launch::look(&variable).unwrap_or_default());
+                return Err(fault);
+            }
+        };
         let _ = PLACE.set(found);
         streams::adopt();
     }

@@ -129,13 +129,16 @@ pub(super) struct Costs {
 /// Cycles in a second, about: estimates of work are no better.
 const CYCLES_PER_SECOND: f64 = 3e9;
 
+/// Ranks share a loop if it takes at most this part of the time then. Estimates are rough, and what gains little may as well lose.
+const WORTH: f64 = 0.8;
+
 impl Costs {
     /// Is a loop of so many cycles done earlier if ranks share it, and then send each other so many bytes in all?
     pub fn pays(&self, cycles: f64, bytes: f64, ranks: usize) -> bool {
         let ranks = ranks as f64;
         let alone = cycles / CYCLES_PER_SECOND / self.threads;
         let moving = self.latency + bytes * (ranks - 1.0) / ranks / self.bandwidth;
-        alone / ranks + moving < alone
+        alone / ranks + moving < alone * WORTH
     }
 }
 
