@@ -141,7 +141,10 @@ fn without_blocks(text: &str, rule: char) -> String {
     for line in text.split_inclusive('\n') {
         if is_rule(line.trim_end()) {
             is_notice = !is_notice;
-        } else if !is_notice && !(line.starts_with('[') && line.contains("ORTE_ERROR_LOG: ")) {
+            continue;
+        }
+        let is_log = line.starts_with('[') && line.contains("ORTE_ERROR_LOG: ");
+        if !is_notice && !is_log {
             kept.push_str(line);
         }
     }

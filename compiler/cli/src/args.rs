@@ -317,7 +317,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Run as N processes on this machine that share the work over MPI; `--threads` counts those of each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "emit")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "emit", allow_negative_numbers = true)]
     pub ranks: Option<u16>,
     /// Drop index and shape checks
     #[arg(long)]

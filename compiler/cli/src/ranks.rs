@@ -142,9 +142,9 @@ pub fn prepare(run: &Run, kind: Kind) -> Result<Launcher, i32> {
     if ranks::is_started() {
         return refuse("--ranks starts a launcher, but this process has been started by one: leave --ranks out".into());
     }
-    let launcher = Launcher::find().or_else(|why| {
+    let launcher = Launcher::find().map_err(|why| {
         say!("ravel: --ranks: {why}");
-        Err(1)
+        1
     })?;
     match launcher.hindrance() {
         Some(why) => {

@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         unchecked: false,
         lent: false,
         parallel: false,
+        ranks: false,
         large_result: ravel_schedule::LARGE_RESULT,
         profile: None,
         entry_name: "entry".to_string(),
