@@ -143,7 +143,8 @@ fn without_blocks(text: &str, rule: char) -> String {
             is_notice = !is_notice;
             continue;
         }
-        let is_log = line.starts_with('[') && line.contains("ORTE_ERROR_LOG: ");
+        // Of its own end, and of descriptors that it has closed before it watched them.
+        let is_log = line.starts_with('[') && line.contains("ORTE_ERROR_LOG: ") || line.starts_with("[warn] Epoll ");
         if !is_notice && !is_log {
             kept.push_str(line);
         }
