@@ -7,8 +7,8 @@
 //! first that did. The rank with the least number reports; so it is the same fault for any number of ranks.
 
 use std::cell::Cell;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::exchange::{Exchange, Gathered};
 use super::plan::{Loop, Part};
@@ -134,16 +134,17 @@ pub(crate) fn end_in_chunk(report: Report) -> ! {
     let Some(Current { sharing, chunk }) = CURRENT.take() else { fault::end_process(report) };
     // SAFETY: the loop is under way.
     let sharing = unsafe { &*sharing };
-    if let Ok(mut found) = sharing.found.lock()
-        && chunk < sharing.least.load(Ordering::Relaxed)
-    {
+    let mut found = sharing.found.lock().unwrap_or_else(PoisonError::into_inner);
+    if chunk < sharing.least.load(Ordering::Relaxed) {
         sharing.least.store(chunk, Ordering::Relaxed);
-        *found = Some(report);
+        *found = Some(report.clone());
     }
+    drop(found);
     pool::leave_chunk();
     // SAFETY: this is the thread that began the loop, and no other works on it any more.
     let _ = unsafe { sharing.meet(&mut Watch::start()) };
-    unreachable!("this rank has said that it cannot go on")
+    // Not reached: this rank has said that it cannot go on.
+    fault::end_process(report)
 }
 
 impl Sharing<'_> {

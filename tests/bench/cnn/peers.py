@@ -59,16 +59,12 @@ def torch(epochs, images, batch):
     return lambda: train(epochs, len(x)), float, lambda: train(1, 5)
 
 
-def jax(epochs, images, batch):
-    """Convolutions as one matrix product each, of the weights with all windows side by side (im2col). The batch is
-    the innermost axis of every array, so that no array is ever transposed; an epoch is one compiled scan. Of the
+def jax_error():
+    """The error of the network for a batch, in JAX. Convolutions are one matrix product each, of the weights with all windows
+    side by side (im2col). The batch is the innermost axis of every array, so that no array is ever transposed. Of the
     formulations in JAX this is the fastest known here: XLA's own convolutions are several times slower."""
     import jax
     import jax.numpy as jnp
-
-    x, wanted = training_set(images, batch)
-    x = jnp.asarray(x.transpose(0, 2, 3, 1))
-    wanted = jnp.asarray(wanted.transpose(0, 2, 1))
 
     def convolution(a, k, b):
         maps, rows, columns, batch = a.shape
@@ -86,6 +82,20 @@ def jax(epochs, images, batch):
         h = pool(jax.nn.sigmoid(convolution(h, k2, b2)))
         out = jax.nn.sigmoid(fc @ h.reshape(192, -1) + b[:, None])
         return 0.5 * ((out - wanted) ** 2).sum()
+
+    return error
+
+
+def jax(epochs, images, batch):
+    """Training with `jax_error`; an epoch is one compiled scan."""
+    import jax
+    import jax.numpy as jnp
+
+    x, wanted = training_set(images, batch)
+    x = jnp.asarray(x.transpose(0, 2, 3, 1))
+    wanted = jnp.asarray(wanted.transpose(0, 2, 1))
+
+    error = jax_error()
 
     def step(weights, pair):
         value, gradients = jax.value_and_grad(error)(weights, *pair)

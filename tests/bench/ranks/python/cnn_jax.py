@@ -1,14 +1,13 @@
 """Zhang's network in JAX with a process per rank: each has its part of every batch; gradients are summed by `psum`.
 
-The layers are those of tests/bench/cnn/peers.py, the fastest formulation known here.
+The layers are those of tests/bench/cnn/peers.py.
 """
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from launched import batch, coordinator, epochs, images, rank, ranks, report, share
-from peers import RATE, initial_weights, training_set
+from peers import RATE, initial_weights, jax_error, training_set
 
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(coordinator, ranks, rank)
@@ -27,24 +26,7 @@ x, x_spread = distributed(pixels.transpose(0, 2, 3, 1))
 wanted, wanted_spread = distributed(outputs.transpose(0, 2, 1))
 
 
-def convolution(a, k, b):
-    maps, rows, columns, batch = a.shape
-    windows = jnp.stack([a[:, i : i + rows - 4, j : j + columns - 4] for i in range(5) for j in range(5)], 1)
-    out = k.reshape(len(k), -1) @ windows.reshape(maps * 25, -1) + b[:, None]
-    return out.reshape(-1, rows - 4, columns - 4, batch)
-
-
-def pool(a):
-    maps, rows, columns, batch = a.shape
-    return a.reshape(maps, rows // 2, 2, columns // 2, 2, batch).mean((2, 4))
-
-
-def error(weights, x, wanted):
-    k1, b1, k2, b2, fc, b = weights
-    h = pool(jax.nn.sigmoid(convolution(x[None], k1, b1)))
-    h = pool(jax.nn.sigmoid(convolution(h, k2, b2)))
-    out = jax.nn.sigmoid(fc @ h.reshape(192, -1) + b[:, None])
-    return 0.5 * ((out - wanted) ** 2).sum()
+error = jax_error()
 
 
 def step(weights, pair):
