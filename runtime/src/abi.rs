@@ -176,7 +176,7 @@ pub struct VarArg {
 /// Work function of [`crate::pool::ravel_parallel`]: processes indices `lo..hi`; `slot` numbers the executing thread.
 pub type ParallelFn = unsafe extern "C" fn(ctx: *mut u8, lo: i64, hi: i64, slot: i64);
 
-/// What a parallel loop leaves behind, if several processes may share its chunks. Behind it lie `count` times [`Output`].
+/// What a parallel loop leaves behind, if several processes may share its chunks. Behind it lie `reads` times [`Read`] and `count` times [`Output`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
@@ -184,6 +184,8 @@ pub struct Shared {
     pub site: *const std::ffi::c_char,
     /// Estimated cycles of an index.
     pub work: i64,
+    /// How many arrays there are that the loop reads in rows.
+    pub reads: i64,
     /// How many outputs there are.
     pub count: i64,
     /// 1 if some indices may take much longer than others, or 0.
@@ -192,12 +194,25 @@ pub struct Shared {
     pub partials: i64,
 }
 
+/// Rows of an array that a loop reads: the meaning is that of `ravel_nest::ir::Read`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The array.
+    pub object: *mut ArrayHeader,
+    /// The first and the last row that index 0 reads.
+    pub low: i64,
+    pub high: i64,
+}
+
 /// Memory that the chunks of a loop write, in units: the meaning is that of `ravel_nest::ir::Output`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Address of the first piece of the first unit.
     pub base: *mut u8,
+    /// The array whose rows these are, or null.
+    pub object: *mut ArrayHeader,
     /// Indices of a unit.
     pub per: i64,
     /// The first unit.

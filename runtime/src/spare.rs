@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use crate::abi::{ArrayHeader, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::buffer::{self, data_offset, ravel_alloc, ravel_rc_dec};
 use crate::device;
+use crate::ranks::rows;
 
 /// The words of a loop.
 ///
@@ -43,6 +44,9 @@ pub unsafe extern "C" fn ravel_spare_alloc(
                 }
                 let object = std::mem::replace(slot, std::ptr::null_mut());
                 (header.elem, header.rank, header.count) = (elem, rank, count);
+                if header.pad & rows::ROWS != 0 {
+                    rows::forget(header);
+                }
                 header.pad &= device::HAS_BUFFER;
                 object
                     .cast::<u8>()

@@ -1,6 +1,7 @@
 //! Everything compiled code may call: names, for JIT symbol tables with addresses, and for the documentation with types.
 
 use crate::natives::{foreign, table};
+use crate::ranks::rows;
 use crate::{arena, buffer, device, dynamic, fault, odometer, pool, profile, spare, stack, stats};
 
 /// A type that the compiler finds out, in the place of a parameter.
@@ -64,6 +65,7 @@ symbols! {
     device::ravel_device_faulted(),
     device::ravel_device_variant(key, count, usual),
     device::ravel_device_variant_done(),
+    rows::ravel_rows_like(to, from),
     pool::ravel_parallel(work, ctx, n, chunk, late, shared),
     pool::ravel_threads(),
     pool::ravel_has_idle_threads(),

@@ -5,17 +5,17 @@
 
 use std::path::Path;
 
-use ravel_tests::ranks::{self, Launcher};
+use ravel_tests::ranks::{self, Build, Launcher};
 use ravel_tests::ways::{Way, of_processor};
 use ravel_tests::{Failed, Trial, files_below, repository, test_name};
 
 const RANKS: [usize; 4] = [2, 3, 4, 7];
 const THREADS: [&str; 2] = ["1", "2"];
 
-fn is_the_same(source: &Path) -> Result<(), Failed> {
+fn is_the_same(source: &Path, build: Build) -> Result<(), Failed> {
     let built = tempfile::tempdir()?;
     let backend = of_processor().first().copied().unwrap_or("cranelift");
-    let mut alone = Way::Executable { backend }.command(source, [], built.path())?;
+    let mut alone = Way::Executable { backend }.command(source, build.options(), built.path())?;
     let alone = ravel_tests::finish(&mut alone, b"")?;
     if alone.status != 0 || !alone.stderr.is_empty() || alone.stdout.is_empty() {
         return Err(format!("alone: {}", alone.describe()).into());
@@ -46,8 +46,10 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for folder in ["ranks", "determinism"] {
         for source in files_below(&tests.join(folder), "sac") {
-            let name = format!("bits/{}", test_name(&tests, &source));
-            trials.push(Trial::test(name, move || is_the_same(&source)));
+            for build in Build::BOTH {
+                let (name, source) = (format!("bits/{}", test_name(&tests, &source)), source.clone());
+                trials.push(Trial::test(build.name(&name), move || is_the_same(&source, build)));
+            }
         }
     }
     trials

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use ravel_tests::programs::Golden;
-use ravel_tests::ranks::{self, Launcher};
+use ravel_tests::ranks::{self, Build, Launcher};
 use ravel_tests::ways::{Way, of_processor};
 use ravel_tests::{Failed, Trial, files_below, repository, test_name};
 
@@ -36,10 +36,10 @@ fn has_effects(program: &Golden, modules: &[String]) -> bool {
 }
 
 /// Runs a program on so many ranks, one number after the other.
-fn run(program: &Golden, launcher: Launcher, counts: &[usize]) -> Result<(), Failed> {
+fn run(program: &Golden, build: Build, launcher: Launcher, counts: &[usize]) -> Result<(), Failed> {
     let built = tempfile::tempdir()?;
     let backend = of_processor().first().copied().unwrap_or("cranelift");
-    let mut alone = Way::Executable { backend }.command(&program.source, program.options(), built.path())?;
+    let mut alone = Way::Executable { backend }.command(&program.source, program.options().chain(build.options()), built.path())?;
     let place = tempfile::tempdir()?;
     let alone = alone.args(&program.arguments).env("RAVEL_THREADS", "1").current_dir(place.path());
     let alone = ravel_tests::finish(alone, program.input.as_bytes())?;
@@ -74,8 +74,11 @@ pub fn trials(launchers: &[Launcher]) -> Vec<Trial> {
     for output in files_below(&golden, "out") {
         let program = Golden::load(&output);
         if is_chosen(&output, &program) {
-            let name = format!("golden/{}", test_name(&golden, &output));
-            trials.push(Trial::test(name, move || run(&program, launcher, counts)));
+            for build in Build::BOTH {
+                let name = build.name(&format!("golden/{}", test_name(&golden, &output)));
+                let program = program.clone();
+                trials.push(Trial::test(name, move || run(&program, build, launcher, counts)));
+            }
         }
     }
     trials

@@ -20,6 +20,33 @@ pub enum Launcher {
     Mpich,
 }
 
+/// How programs are built for ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Build {
+    /// As any other: ranks gather what they compute.
+    Plain,
+    /// With `--ranks`: large results stay in rows with the ranks that compute them.
+    Rows,
+}
+
+impl Build {
+    pub const BOTH: [Build; 2] = [Build::Plain, Build::Rows];
+
+    /// Options of `ravel build`.
+    pub fn options(self) -> impl Iterator<Item = String> {
+        (self == Build::Rows).then(|| "--ranks".to_string()).into_iter()
+    }
+
+    /// The name of a test.
+    #[must_use]
+    pub fn name(self, test: &str) -> String {
+        match self {
+            Build::Plain => test.to_string(),
+            Build::Rows => format!("{test} [rows]"),
+        }
+    }
+}
+
 impl Launcher {
     /// Those that this machine has; Open MPI is the one that most tests use.
     #[must_use]

@@ -365,6 +365,9 @@ pub struct Build {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
+    /// Have ranks keep the rows of large arrays that they compute, where a launcher starts several: `mpirun -n 4 OUT`
+    #[arg(long, conflicts_with_all = ["lib", "python"])]
+    pub ranks: bool,
     /// Make a library for C of a module or a program: OUT.so and OUT.a, and a header and a JSON description beside them
     #[arg(long, conflicts_with_all = ["emit", "no_cc"])]
     pub lib: bool,

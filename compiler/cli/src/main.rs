@@ -430,6 +430,7 @@ fn run_build(mut build: Build) -> i32 {
         Ok(levels) => compilation.options.lints = levels,
         Err(status) => return status,
     }
+    compilation.options.ranks = build.ranks;
     if compilation.options.backend.kind() == Kind::Interpreter {
         say!("ravel: the interpreter makes no executables");
         return 2;

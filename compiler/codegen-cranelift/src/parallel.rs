@@ -48,8 +48,7 @@ impl Translator<'_, '_> {
     /// Address of what the runtime is told of a loop that processes may share: `ravel_runtime::abi::Shared`, words in a row.
     fn declaration(&mut self, shared: &Shared) -> ir::Value {
         let mut words: Vec<ir::Value> = shared.values().map(|&value| self.scalar(value)).collect();
-        let constants = [shared.outputs.len() as i64, i64::from(shared.uneven), i64::from(shared.partials)];
-        words.splice(2..2, constants.map(|constant| self.b.ins().iconst(types::I64, constant)));
+        words.splice(2..2, shared.counts().map(|constant| self.b.ins().iconst(types::I64, constant)));
         let memory = self.stack_memory(8 * words.len() as u32);
         for (offset, word) in (0..).step_by(8).zip(words) {
             self.b.ins().store(MemFlagsData::trusted(), word, memory, offset);

@@ -65,9 +65,8 @@ impl<'m, 'c> Translator<'m, 'c> {
     fn declaration(&mut self, shared: &Shared) -> Result<PointerValue<'c>, Problem> {
         let mut words: Vec<(Ty, BasicValueEnum<'c>)> =
             shared.values().map(|&value| (self.ty(value), self.value(value))).collect();
-        let constants = [shared.outputs.len() as u64, u64::from(shared.uneven), u64::from(shared.partials)];
-        let constant = |word| (Ty::I64, self.m.context.i64_type().const_int(word, false).into());
-        words.splice(2..2, constants.map(constant));
+        let constant = |word: i64| (Ty::I64, self.m.context.i64_type().const_int(word as u64, false).into());
+        words.splice(2..2, shared.counts().map(constant));
         let memory = self.frame_memory(8 * words.len() as u32, CAPTURE_ALIGN)?;
         for (offset, (ty, word)) in (0..).step_by(8).zip(words) {
             self.store_at(ty, word, memory, offset, Access::ALIGNED)?;

@@ -7,7 +7,7 @@ use crate::backend::{EmitError, Jit, emit_object};
 use ravel_codegen::Purpose;
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{Access, BinOp, Data, IntCmp, Module, ReduceOp, Reloc, Sharing, Signature, Ty, Value, Visibility};
-use ravel_nest::ir::{Op, Output, Prim, Shared};
+use ravel_nest::ir::{Op, Output, Prim, Read, Shared};
 
 type Work = extern "C" fn(*mut u8, i64, i64, i64);
 
@@ -15,11 +15,11 @@ type Work = extern "C" fn(*mut u8, i64, i64, i64);
 extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64, late: i64, shared: *const i64) {
     LATE.fetch_add(late, Ordering::SeqCst);
     if !shared.is_null() {
-        // SAFETY: a loop of one output declares so many words.
+        // SAFETY: a loop of one array that it reads and one output declares so many words.
         DECLARED
             .lock()
             .expect("no test panics here")
-            .extend_from_slice(unsafe { std::slice::from_raw_parts(shared, 13) });
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(shared, 18) });
     }
     let context = context as usize;
     std::thread::scope(|scope| {
@@ -318,12 +318,19 @@ fn parallel_loops_see_outer_values_and_write_memory() {
     // A loop that processes may share.
     let (mut b, p) = entry("shared", &[Ty::PTR, Ty::I64], &[]);
     let (one, eight, null) = (b.i64(1), b.i64(8), b.null());
-    let output = Output::of([p[0], one, one, p[1], eight, eight, one, p[1]]);
+    let output = Output::of([p[0], null, one, one, p[1], eight, eight, one, p[1]]);
     let (lo, _, _) = b.begin_shared_parfor(
         p[1],
         one,
         None,
-        Some(Box::new(Shared { site: null, work: eight, uneven: true, partials: false, outputs: vec![output] })),
+        Some(Box::new(Shared {
+            site: null,
+            work: eight,
+            uneven: true,
+            partials: false,
+            reads: vec![Read { object: null, low: one, high: eight }],
+            outputs: vec![output],
+        })),
     );
     let bytes = b.mul(lo, eight);
     let place = b.ptr_add(p[0], bytes);
@@ -363,7 +370,7 @@ fn parallel_loops_see_outer_values_and_write_memory() {
         let here = out.as_mut_ptr() as i64;
         jit.call("shared", &[here as u64, 9]).expect("the entry exists");
         let declared = DECLARED.lock().expect("no test panics here").clone();
-        assert_eq!(declared, [0, 8, 1, 1, 0, here, 1, 1, 9, 8, 8, 1, 9]);
+        assert_eq!(declared, [0, 8, 1, 1, 1, 0, 0, 1, 8, here, 0, 1, 1, 9, 8, 8, 1, 9]);
         assert_eq!(out, (0..9).collect::<Vec<i64>>());
         let mut out = vec![0i64; 25];
         jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");

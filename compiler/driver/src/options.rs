@@ -36,7 +36,7 @@ pub struct Options {
     pub candidates: bool,
     /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
     pub launch_work: f64,
-    /// Say what ranks share.
+    /// The program is for several ranks: they keep the rows of large arrays that they compute. Says what they share.
     pub ranks: bool,
     /// For tests: plain counts of references give the processor away between load and store.
     pub widen_counts: bool,

@@ -25,8 +25,9 @@
 //!   ends. The cut does not depend on the number of threads. The last `m` chunks, none if that is left out, are begun when all others have been:
 //!   work that fills the time until the others end. The body sees outer values; it communicates through memory. A `parfor` inside another runs
 //!   sequentially.
-//! - **`shared site s work w [uneven] [partials] yields (...) ...`** on a `parfor`: processes that all run the program may share its chunks, for what these leave behind is
-//!   declared: an [`Output`] each. The body then stores nowhere else but in memory of its own. Afterwards every process has all outputs.
+//! - **`shared site s work w [uneven] [partials] reads (...) ... yields (...) ...`** on a `parfor`: processes that all run the program may share its chunks, for what
+//!   these leave behind is declared: an [`Output`] each. The body then stores nowhere else but in memory of its own. Afterwards every process has all outputs,
+//!   or its rows of those that are rows of an object. Of arrays that processes have in parts the body reads no rows but those of a [`Read`].
 //! - **`launch [n0, n1, ...]`**: the body runs once for every position of the grid, on the work-items of a device, in any order. Addresses that
 //!   it uses are those of device buffers, of its own stack slots and of static data; see `ravel-codegen-opencl`. Backends for processors
 //!   never see it: kernels are cut out of the module first.
@@ -44,7 +45,7 @@ use cranelift_entity::{PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
 pub use crate::ops::{BinOp, ConvOp, FloatCmp, IntCmp, MathOp, ReduceOp, UnOp};
-pub use crate::shared::{Output, Shared};
+pub use crate::shared::{Output, Read, Shared};
 pub use crate::types::{Prim, Ty};
 
 /// An SSA value of one function.

@@ -14,7 +14,8 @@ use words::{Token, tokenize};
 
 use crate::ir::{
     Access, BinOp, ConvOp, Data, Exit, Extern, ExternId, FloatCmp, Func, FuncId, Global, Inst, IntCmp, MathOp, Module,
-    Op, Order, Output, Param, Prim, ReduceOp, Region, Reloc, Shared, Sharing, Signature, Ty, UnOp, Value, Visibility,
+    Op, Order, Output, Param, Prim, Read, ReduceOp, Region, Reloc, Shared, Sharing, Signature, Ty, UnOp, Value,
+    Visibility,
 };
 
 /// Why a text is not nest.
@@ -437,21 +438,27 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `site v1 work v2 yields (v3, ...) ...`.
+    /// `site v1 work v2 reads (v3, v4, v5) ... yields (v6, ...) ...`.
     fn shared(&mut self) -> Result<Shared, ParseError> {
         self.expect("site")?;
         let site = self.value()?;
         self.expect("work")?;
         let work = self.value()?;
         let (uneven, partials) = (self.eat("uneven"), self.eat("partials"));
-        let mut outputs = Vec::new();
-        while self.eat("yields") {
-            match <[Value; 8]>::try_from(self.args()?) {
-                Ok(values) => outputs.push(Output::of(values)),
-                Err(_) => return self.error("the eight values of an output"),
+        let (mut reads, mut outputs) = (Vec::new(), Vec::new());
+        while self.eat("reads") {
+            match <[Value; 3]>::try_from(self.args()?) {
+                Ok([object, low, high]) => reads.push(Read { object, low, high }),
+                Err(_) => return self.error("an array and two numbers of rows"),
             }
         }
-        Ok(Shared { site, work, uneven, partials, outputs })
+        while self.eat("yields") {
+            match <[Value; 9]>::try_from(self.args()?) {
+                Ok(values) => outputs.push(Output::of(values)),
+                Err(_) => return self.error("the nine values of an output"),
+            }
+        }
+        Ok(Shared { site, work, uneven, partials, reads, outputs })
     }
 
     /// `(v3: i64 = v1, ...)`: parameters and initial values.

@@ -245,6 +245,9 @@ impl Printer<'_> {
                     if shared.partials {
                         f.write_str("partials ")?;
                     }
+                    for read in &shared.reads {
+                        write!(f, "reads ({}) ", List(&read.values().map(|v| *v)))?;
+                    }
                     for output in &shared.outputs {
                         write!(f, "yields ({}) ", List(&output.values().map(|v| *v)))?;
                     }

@@ -18,8 +18,33 @@ pub struct Shared {
     pub uneven: bool,
     /// Outputs are partial results of folds, or else rows of arrays.
     pub partials: bool,
+    /// Arrays of which an index reads few rows, and which processes may have in parts.
+    pub reads: Vec<Read>,
     /// All memory that chunks write and that is not their own.
     pub outputs: Vec<Output>,
+}
+
+/// Rows of an array that chunks read: index `i` reads rows `i + low` to `i + high`, both included, as far as there are such.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Read {
+    /// The array.
+    pub object: Value,
+    /// This and the next are `i64`.
+    pub low: Value,
+    pub high: Value,
+}
+
+impl Read {
+    /// All values, in the order in which the runtime takes them.
+    pub fn values(&self) -> [&Value; 3] {
+        [&self.object, &self.low, &self.high]
+    }
+
+    /// The same, to be replaced.
+    pub fn values_mut(&mut self) -> [&mut Value; 3] {
+        let Read { object, low, high } = self;
+        [object, low, high]
+    }
 }
 
 /// Memory that chunks write, a *unit* for so many indices of the loop.
@@ -30,6 +55,8 @@ pub struct Shared {
 pub struct Output {
     /// Address of the first piece of the first unit.
     pub base: Value,
+    /// The array whose rows these are, if processes may keep them to themselves, or null.
+    pub object: Value,
     /// Indices of a unit; this and all below are `i64`.
     pub per: Value,
     /// The first unit.
@@ -48,31 +75,63 @@ pub struct Output {
 
 impl Output {
     /// All values, in the order in which the runtime takes them.
-    pub fn values(&self) -> [&Value; 8] {
-        [&self.base, &self.per, &self.first, &self.end, &self.stride, &self.bytes, &self.pieces, &self.pitch]
+    pub fn values(&self) -> [&Value; 9] {
+        [
+            &self.base,
+            &self.object,
+            &self.per,
+            &self.first,
+            &self.end,
+            &self.stride,
+            &self.bytes,
+            &self.pieces,
+            &self.pitch,
+        ]
     }
 
     /// The same, to be replaced.
-    pub fn values_mut(&mut self) -> [&mut Value; 8] {
-        let Output { base, per, first, end, stride, bytes, pieces, pitch } = self;
-        [base, per, first, end, stride, bytes, pieces, pitch]
+    pub fn values_mut(&mut self) -> [&mut Value; 9] {
+        let Output { base, object, per, first, end, stride, bytes, pieces, pitch } = self;
+        [base, object, per, first, end, stride, bytes, pieces, pitch]
     }
 
     /// From the values in that order.
-    pub fn of([base, per, first, end, stride, bytes, pieces, pitch]: [Value; 8]) -> Output {
-        Output { base, per, first, end, stride, bytes, pieces, pitch }
+    pub fn of([base, object, per, first, end, stride, bytes, pieces, pitch]: [Value; 9]) -> Output {
+        Output { base, object, per, first, end, stride, bytes, pieces, pitch }
     }
 }
 
 impl Shared {
-    /// All values, in the order in which the runtime takes them; the number of outputs, `uneven` and `partials` stand behind the first two there.
+    /// All values, in the order in which the runtime takes them; the numbers of reads and outputs, `uneven` and `partials` stand behind the first two there.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
-        [&self.site, &self.work].into_iter().chain(self.outputs.iter().flat_map(Output::values))
+        let reads = self.reads.iter().flat_map(Read::values);
+        [&self.site, &self.work].into_iter().chain(reads).chain(self.outputs.iter().flat_map(Output::values))
     }
 
-    /// The same, to be replaced.
+    /// The words that stand between the first two values and the others.
+    pub fn counts(&self) -> [i64; 4] {
+        [self.reads.len() as i64, self.outputs.len() as i64, i64::from(self.uneven), i64::from(self.partials)]
+    }
+
+    /// Arrays that processes may have in parts, or null.
+    pub fn objects(&self) -> impl Iterator<Item = &Value> {
+        let outputs = self.outputs.iter().map(|output| &output.object);
+        self.reads.iter().map(|read| &read.object).chain(outputs)
+    }
+
+    /// Values that are addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = &Value> + Clone {
+        let outputs = self.outputs.iter().flat_map(|output| [&output.base, &output.object]);
+        [&self.site].into_iter().chain(self.reads.iter().map(|read| &read.object)).chain(outputs)
+    }
+
+    /// All values, to be replaced.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        [&mut self.site, &mut self.work].into_iter().chain(self.outputs.iter_mut().flat_map(Output::values_mut))
+        let reads = self.reads.iter_mut().flat_map(Read::values_mut);
+        [&mut self.site, &mut self.work]
+            .into_iter()
+            .chain(reads)
+            .chain(self.outputs.iter_mut().flat_map(Output::values_mut))
     }
 }
 

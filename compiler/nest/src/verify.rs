@@ -440,8 +440,7 @@ impl Checker<'_> {
             Op::ParFor { n, chunk, late, shared, body } => {
                 ensure([n, chunk].into_iter().chain(late).all(|v| self.ty(*v) == Ty::I64), wrong)?;
                 if let Some(shared) = shared {
-                    let addresses = [&shared.site].into_iter().chain(shared.outputs.iter().map(|output| &output.base));
-                    let is_address = |v: &Value| addresses.clone().any(|address| address == v);
+                    let is_address = |v: &Value| shared.addresses().any(|address| address == v);
                     let fits = |v: &Value| self.ty(*v) == if is_address(v) { Ty::PTR } else { Ty::I64 };
                     ensure(shared.values().all(fits), wrong)?;
                 }

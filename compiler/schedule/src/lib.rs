@@ -86,7 +86,7 @@ pub struct Options<'a> {
     pub lent: bool,
     /// Run with-loops on threads where that pays.
     pub parallel: bool,
-    /// Say what ranks share of parallel loops.
+    /// The program is for several ranks: they keep the rows of large results, and it is said what they share of parallel loops.
     pub ranks: bool,
     /// Run with-loops on an OpenCL device where that pays.
     pub device: Option<Device>,

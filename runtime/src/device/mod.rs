@@ -28,6 +28,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::abi::ArrayHeader;
 use crate::fault::{self, Fault};
 use crate::profile::{DeviceWork, Launch};
+use crate::ranks::rows::{self, ROWS};
 
 pub use context::{Listed, list};
 pub use counters::Counters;
@@ -148,6 +149,10 @@ pub fn ready() -> Result<(), String> {
 
 /// Gives the buffer of an object back that is being released.
 pub(crate) fn forget(object: NonNull<ArrayHeader>) {
+    // SAFETY: the object is not released yet.
+    if unsafe { rows::is_in_rows(object.as_ptr()) } {
+        rows::forget(object.as_ptr());
+    }
     if let Some(Ok(device)) = slot().get() {
         device.lock().unwrap_or_else(PoisonError::into_inner).buffers.release(object.as_ptr() as usize);
     }
@@ -211,8 +216,13 @@ pub unsafe extern "C" fn ravel_device_update(object: *mut ArrayHeader) -> *mut u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_device_to_host(object: *mut ArrayHeader) {
     // SAFETY: live by contract.
-    if unsafe { marks(object) } & NOT_ON_HOST == 0 {
+    let state = unsafe { marks(object) };
+    if state & NOT_ON_HOST == 0 {
         return;
+    }
+    if state & ROWS != 0 {
+        // SAFETY: live by contract.
+        return unsafe { rows::gather(object) };
     }
     let mut device = device();
     // SAFETY: passed on.

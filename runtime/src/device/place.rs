@@ -7,6 +7,7 @@ use opencl3::types::CL_BLOCKING;
 use super::buffers::{ByAddress, size_of};
 use super::{Device, NOT_ON_HOST, ON_DEVICE, check, device, marks, opened, slot};
 use crate::abi::ArrayHeader;
+use crate::ranks::rows::{self, ROWS};
 
 /// Nanoseconds of one cycle of estimated work, on one thread of the host.
 const HOST_CYCLE: f64 = 0.3;
@@ -128,6 +129,10 @@ pub unsafe extern "C" fn ravel_device_element(object: *mut ArrayHeader, offset: 
     if state & NOT_ON_HOST == 0 {
         return;
     }
+    if state & ROWS != 0 {
+        // SAFETY: as the caller states.
+        return unsafe { rows::element(object, offset, size) };
+    }
     let mut device = device();
     let asked = ask(&mut device.asked.elements, object as usize);
     if Costs::of(&device).moves_whole(bytes, asked) {
@@ -191,6 +196,10 @@ pub(crate) unsafe fn copied_there(from: *mut ArrayHeader, to: *mut ArrayHeader) 
     // SAFETY: live by contract.
     if unsafe { marks(from) } & NOT_ON_HOST == 0 {
         return false;
+    }
+    // SAFETY: passed on.
+    if unsafe { rows::copied(from, to) } {
+        return true;
     }
     let mut device = device();
     // SAFETY: passed on.

@@ -35,11 +35,6 @@ pub(super) fn differs(before: &[u8], alone: &[u8], together: &[u8]) -> bool {
 }
 
 impl Exchange<'_> {
-    /// How much is to be checked.
-    pub fn checks(&self) -> u8 {
-        self.world().settings.check
-    }
-
     /// It is a fault on all ranks if some of them say no.
     pub fn all_agree(&self, yes: bool, otherwise: &str) -> Result<(), Fault> {
         let world = self.world();

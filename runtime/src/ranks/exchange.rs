@@ -35,23 +35,18 @@ pub(super) struct Gathered {
 pub(super) struct Exchange<'a> {
     world: &'a World,
     given: Loop,
-    outputs: &'a [Output],
+    outputs: Vec<Output>,
     parts: Vec<Part>,
     /// Bytes of each rank, by output.
     lengths: Vec<Vec<i64>>,
 }
 
 impl<'a> Exchange<'a> {
-    pub fn new(world: &'a World, given: Loop, outputs: &'a [Output]) -> Exchange<'a> {
+    pub fn new(world: &'a World, given: Loop, outputs: Vec<Output>) -> Exchange<'a> {
         let parts: Vec<Part> = (0..world.count).map(|rank| given.part(rank, world.count)).collect();
         let lengths =
             outputs.iter().map(|output| parts.iter().map(|part| given.bytes(part, output)).collect()).collect();
         Exchange { world, given, outputs, parts, lengths }
-    }
-
-    /// The part of this rank.
-    pub fn own(&self) -> Part {
-        self.parts[self.world.rank]
     }
 
     pub fn world(&self) -> &'a World {
@@ -76,7 +71,7 @@ impl<'a> Exchange<'a> {
             // SAFETY: by contract.
             unsafe {
                 if self.given.is_contiguous(&self.outputs[k]) {
-                    self.in_place(self.outputs[k].base, &self.lengths[k])?;
+                    self.world.gather_in_place(self.outputs[k].base, &self.lengths[k])?;
                 } else {
                     self.packed(&[k], None)?;
                 }
@@ -114,7 +109,7 @@ impl<'a> Exchange<'a> {
                 at += length;
             });
             // SAFETY: the parts of all ranks lie in `packed`.
-            unsafe { self.in_place(packed.as_mut_ptr(), &lengths) }?;
+            unsafe { self.world.gather_in_place(packed.as_mut_ptr(), &lengths) }?;
             let (mut at, mut found) = (0, Vec::new());
             for rank in 0..self.world.count {
                 if words > 0 {
@@ -149,12 +144,24 @@ impl<'a> Exchange<'a> {
         (0..self.world.count).for_each(|rank| self.each_piece(rank, &all, &mut visit));
     }
 
+    /// The parts of all ranks.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The bytes of all outputs.
+    pub fn bytes(&self) -> i64 {
+        self.lengths.iter().flatten().sum()
+    }
+}
+
+impl World {
     /// Memory that consists of a part of each rank, end to end.
     ///
     /// # Safety
     /// So much memory is live, and nothing else uses it.
-    unsafe fn in_place(&self, base: *mut u8, lengths: &[i64]) -> Result<(), Fault> {
-        let mpi = &self.world.mpi;
+    pub(super) unsafe fn gather_in_place(&self, base: *mut u8, lengths: &[i64]) -> Result<(), Fault> {
+        let mpi = &self.mpi;
         if lengths.iter().sum::<i64>() <= MOST_BYTES as i64 {
             let counts: Vec<c_int> = lengths.iter().map(|length| *length as c_int).collect();
             let starts: Vec<c_int> = (0..counts.len()).map(|rank| counts[..rank].iter().sum()).collect();

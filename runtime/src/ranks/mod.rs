@@ -11,9 +11,11 @@ mod check;
 mod components;
 mod ending;
 mod exchange;
+mod intervals;
 mod launch;
 mod mpi;
 mod plan;
+pub(crate) mod rows;
 mod settings;
 pub(crate) mod shared;
 pub(crate) mod stats;
@@ -211,9 +213,14 @@ impl World {
 
     /// Makes these bytes, as many on every rank, those of rank 0.
     pub fn broadcast(&self, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.broadcast_from(bytes, 0)
+    }
+
+    /// Makes these bytes, as many on every rank, those of rank `owner`.
+    fn broadcast_from(&self, bytes: &mut [u8], owner: usize) -> Result<(), Fault> {
         let (length, mut watch) = (bytes.len(), stats::Watch::start());
-        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, 0)).map_err(Fault::new)?;
-        stats::note_broadcast(length, watch.lap(), self.rank == 0);
+        bytes.chunks_mut(MOST_BYTES).try_for_each(|part| self.mpi.broadcast(part, owner)).map_err(Fault::new)?;
+        stats::note_broadcast(length, watch.lap(), self.rank == owner);
         Ok(())
     }
 

@@ -24,15 +24,18 @@ struct Constants {
     byte: usize,
     /// A send buffer that stands for: what is to be sent lies where it would be received.
     in_place: usize,
+    /// Bytes of a request among others in an array.
+    request: usize,
     /// The thread that starts MPI is the only one that calls it. Higher levels have higher numbers.
     funneled: c_int,
 }
 
 /// MPICH and its descendants.
-const MPICH: Constants = Constants { world: 0x4400_0000, byte: 0x4c00_010d, in_place: usize::MAX, funneled: 1 };
+const MPICH: Constants =
+    Constants { world: 0x4400_0000, byte: 0x4c00_010d, in_place: usize::MAX, request: 4, funneled: 1 };
 
 /// What MPI 5 lays down for all.
-const STANDARD: Constants = Constants { world: 0x101, byte: 0x247, in_place: 1, funneled: 1024 };
+const STANDARD: Constants = Constants { world: 0x101, byte: 0x247, in_place: 1, request: 8, funneled: 1024 };
 
 /// Names by which MPICH and its descendants are known in what they say of themselves.
 const MPICH_FAMILY: [&str; 4] = ["MPICH", "MVAPICH", "Intel(R) MPI", "ParaStation"];
@@ -66,6 +69,10 @@ functions! {
     bcast: "MPI_Bcast" fn(Buffer, c_int, Handle, c_int, Handle);
     allgather: "MPI_Allgather" fn(Buffer, c_int, Handle, Buffer, c_int, Handle, Handle);
     allgatherv: "MPI_Allgatherv" fn(Buffer, c_int, Handle, Buffer, *const c_int, *const c_int, Handle, Handle);
+    isend: "MPI_Isend" fn(Buffer, c_int, Handle, c_int, c_int, Handle, Buffer);
+    irecv: "MPI_Irecv" fn(Buffer, c_int, Handle, c_int, c_int, Handle, Buffer);
+    testall: "MPI_Testall" fn(c_int, Buffer, *mut c_int, Buffer);
+    waitall: "MPI_Waitall" fn(c_int, Buffer, Buffer);
     abort: "MPI_Abort" fn(Handle, c_int);
     version: "MPI_Get_library_version" fn(*mut c_char, *mut c_int);
 }
@@ -163,7 +170,7 @@ fn constants(library: Library, functions: &Functions) -> Result<Constants, Strin
         return Ok(STANDARD);
     }
     if let (Some(world), Some(byte)) = (library.symbol("ompi_mpi_comm_world"), library.symbol("ompi_mpi_byte")) {
-        return Ok(Constants { world: world as usize, byte: byte as usize, in_place: 1, funneled: 1 });
+        return Ok(Constants { world: world as usize, byte: byte as usize, in_place: 1, request: 8, funneled: 1 });
     }
     if library.file().is_some_and(|name| name.starts_with("libmpi_abi.")) {
         return Ok(STANDARD);
@@ -249,15 +256,16 @@ impl Mpi {
     pub(super) fn broadcast(&self, bytes: &mut [u8], root: usize) -> Result<(), String> {
         let Constants { world, byte, .. } = self.constants;
         // SAFETY: the buffer is as long as said.
-        let code =
-            unsafe { (self.functions.bcast)(bytes.as_mut_ptr().cast(), count(bytes.len()), byte, count(root), world) };
+        let code = unsafe {
+            (self.functions.bcast)(bytes.as_mut_ptr().cast(), count_of(bytes.len()), byte, count_of(root), world)
+        };
         check("MPI_Bcast", code)
     }
 
     /// Fills `all` with the `own` bytes of each rank, which are as many everywhere, in the order of ranks.
     pub(super) fn all_gather(&self, own: &[u8], all: &mut [u8]) -> Result<(), String> {
         let Constants { world, byte, .. } = self.constants;
-        let length = count(own.len());
+        let length = count_of(own.len());
         // SAFETY: `all` has room for `own` of all ranks, and the library only reads `own`.
         let code = unsafe {
             let own = own.as_ptr().cast_mut().cast();
@@ -293,6 +301,70 @@ impl Mpi {
         check("MPI_Allgatherv", code)
     }
 
+    /// Begins to send and to receive messages, which end together ([`Self::finish`]). Between two ranks they have one order on both.
+    ///
+    /// # Safety
+    /// The memory is live and as long as said, until they have ended. Nothing else uses what is received, nothing changes what is sent.
+    pub(super) unsafe fn begin(&self, sent: &[Message], received: &[Message]) -> Result<Pending, String> {
+        let Constants { world, byte, request, .. } = self.constants;
+        let receive = (self.functions.irecv, "MPI_Irecv", received);
+        let send = (self.functions.isend, "MPI_Isend", sent);
+        let of =
+            |messages: &[Message]| messages.iter().map(|message| message.length.div_ceil(MOST_BYTES)).sum::<usize>();
+        let count = of(received) + of(sent);
+        let mut pending = Pending { requests: vec![0; count], statuses: vec![[0; 8]; count], count };
+        let mut place = pending.requests.as_mut_ptr().cast::<u8>();
+        for (function, name, messages) in [receive, send] {
+            for message in messages {
+                for start in (0..message.length).step_by(MOST_BYTES) {
+                    let length = count_of(MOST_BYTES.min(message.length - start));
+                    let rank = count_of(message.rank);
+                    // SAFETY: by contract; there is room for every request.
+                    let code = unsafe {
+                        function(message.memory.add(start).cast(), length, byte, rank, TAG, world, place.cast())
+                    };
+                    check(name, code)?;
+                    place = place.wrapping_add(request);
+                }
+            }
+        }
+        Ok(pending)
+    }
+
+    /// Lets messages move on while the program computes; libraries move little unless they are asked.
+    pub(super) fn poke(&self, pending: &mut Pending) {
+        let mut done = 0;
+        let Pending { requests, statuses, count } = pending;
+        // SAFETY: the requests are those of `begin`, and a status of every library fits. Ended requests are marked so.
+        let code = unsafe {
+            (self.functions.testall)(
+                count_of(*count),
+                requests.as_mut_ptr().cast(),
+                &raw mut done,
+                statuses.as_mut_ptr().cast(),
+            )
+        };
+        if code == 0 && done != 0 {
+            *count = 0;
+        }
+    }
+
+    /// Waits for all messages.
+    pub(super) fn finish(&self, mut pending: Pending) -> Result<(), String> {
+        if pending.count == 0 {
+            return Ok(());
+        }
+        // SAFETY: as above.
+        let code = unsafe {
+            (self.functions.waitall)(
+                count_of(pending.count),
+                pending.requests.as_mut_ptr().cast(),
+                pending.statuses.as_mut_ptr().cast(),
+            )
+        };
+        check("MPI_Waitall", code)
+    }
+
     /// Ends all ranks.
     pub(super) fn abort(&self, status: i32) {
         // SAFETY: any thread may end the program.
@@ -308,10 +380,30 @@ impl Mpi {
     }
 }
 
+/// Memory that goes to a rank, or comes from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub rank: usize,
+    pub memory: *mut u8,
+    pub length: usize,
+}
+
+/// Messages under way.
+pub(super) struct Pending {
+    /// Requests, in words that hold one or two of them.
+    requests: Vec<usize>,
+    /// Room for what libraries say of each message: 20 to 32 bytes.
+    statuses: Vec<[u64; 8]>,
+    count: usize,
+}
+
+/// All messages have the same tag.
+const TAG: c_int = 1;
+
 /// Bytes that one call may move: counts are `int`.
 pub(super) const MOST_BYTES: usize = 1 << 30;
 
-fn count(n: usize) -> c_int {
+fn count_of(n: usize) -> c_int {
     c_int::try_from(n).unwrap_or(c_int::MAX)
 }
 

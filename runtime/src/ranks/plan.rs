@@ -1,5 +1,6 @@
 //! Who computes which chunks, what that leaves where, and whether it pays: pure functions of numbers that are equal on all ranks.
 
+use super::intervals::Interval;
 use crate::abi::Output;
 
 /// Chunks `first`, `first + step` and so on.
@@ -45,6 +46,13 @@ impl Loop {
         // Who has one chunk less of the first has one more of the late ones.
         let then = Stretch::of(late, self.in_turn, ranks - 1 - rank, ranks);
         Part { first, then: Stretch { first: then.first + early, ..then } }
+    }
+
+    /// The indices of the chunks of a part, if these lie side by side.
+    pub fn indices(&self, part: &Part) -> Option<Interval> {
+        let Part { first: Stretch { first, step, count }, then } = *part;
+        let index = |chunk: i64| chunk.saturating_mul(self.chunk).min(self.n);
+        (step == 1 && then.count == 0).then(|| Interval::new(index(first), index(first + count)))
     }
 
     /// Are the bytes that a rank leaves in an output one piece of memory, behind those of the rank before?
@@ -115,6 +123,52 @@ impl Part {
     }
 }
 
+/// What a rank computes of a loop, in pieces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pieces {
+    /// Chunks of a loop.
+    Chunks(Loop, Part),
+    /// Indices, in pieces of so many.
+    Indices([Interval; 2], i64),
+}
+
+impl Pieces {
+    pub fn count(&self) -> i64 {
+        match self {
+            Pieces::Chunks(_, part) => part.count(),
+            Pieces::Indices(stretches, chunk) => stretches.iter().map(|stretch| pieces_of(*stretch, *chunk)).sum(),
+        }
+    }
+
+    /// How many of them are late.
+    pub fn late(&self) -> i64 {
+        match self {
+            Pieces::Chunks(_, part) => part.late(),
+            Pieces::Indices(..) => 0,
+        }
+    }
+
+    /// The indices of the `k`th piece.
+    pub fn indices(&self, k: i64) -> Interval {
+        match self {
+            Pieces::Chunks(given, part) => {
+                let low = part.chunk(k) * given.chunk;
+                Interval::new(low, given.n.min(low.saturating_add(given.chunk)))
+            }
+            Pieces::Indices([first, then], chunk) => {
+                let before = pieces_of(*first, *chunk);
+                let (stretch, k) = if k < before { (first, k) } else { (then, k - before) };
+                let low = stretch.low + k * chunk;
+                Interval::new(low, stretch.high.min(low.saturating_add(*chunk)))
+            }
+        }
+    }
+}
+
+fn pieces_of(stretch: Interval, chunk: i64) -> i64 {
+    if stretch.is_empty() { 0 } else { (stretch.len() - 1) / chunk + 1 }
+}
+
 /// What moving bytes costs, and computing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Costs {
@@ -133,12 +187,14 @@ const CYCLES_PER_SECOND: f64 = 3e9;
 const WORTH: f64 = 0.8;
 
 impl Costs {
-    /// Is a loop of so many cycles done earlier if ranks share it, and then send each other so many bytes in all?
-    pub fn pays(&self, cycles: f64, bytes: f64, ranks: usize) -> bool {
+    /// Is a loop of so many cycles done earlier if ranks share it, get so many bytes for it, and then send each other its results? Where they do not share
+    /// it, each of them needs `gathered` bytes.
+    pub fn pays(&self, cycles: f64, (needed, results, gathered): (f64, f64, f64), ranks: usize) -> bool {
         let ranks = ranks as f64;
+        let others = (ranks - 1.0) / ranks / self.bandwidth;
         let alone = cycles / CYCLES_PER_SECOND / self.threads;
-        let moving = self.latency + bytes * (ranks - 1.0) / ranks / self.bandwidth;
-        alone / ranks + moving < alone * WORTH
+        let moving = self.latency + needed / self.bandwidth + results * others;
+        alone / ranks + moving < (alone + gathered * others) * WORTH
     }
 }
 
@@ -146,8 +202,17 @@ impl Costs {
 mod tests {
     use super::*;
 
-    const BASE: Output =
-        Output { base: std::ptr::null_mut(), per: 1, first: 0, end: 0, stride: 1, bytes: 1, pieces: 1, pitch: 0 };
+    const BASE: Output = Output {
+        base: std::ptr::null_mut(),
+        object: std::ptr::null_mut(),
+        per: 1,
+        first: 0,
+        end: 0,
+        stride: 1,
+        bytes: 1,
+        pieces: 1,
+        pitch: 0,
+    };
 
     /// All loops of some small sizes.
     fn loops() -> impl Iterator<Item = Loop> {
@@ -159,6 +224,13 @@ mod tests {
     #[test]
     fn every_chunk_is_computed_once() {
         for (given, ranks) in loops().flat_map(|given| (1..7).map(move |ranks| (given, ranks))) {
+            for rank in 0..ranks {
+                let part = given.part(rank, ranks);
+                let Some(indices) = given.indices(&part) else { continue };
+                let pieces = Pieces::Chunks(given, part);
+                let found = (0..pieces.count()).map(|k| pieces.indices(k).len()).sum::<i64>();
+                assert_eq!(found, indices.len(), "{given:?} {rank} of {ranks}");
+            }
             let parts = (0..ranks).map(|rank| given.part(rank, ranks));
             let mut all: Vec<i64> = parts.flat_map(|part| (0..part.count()).map(move |k| part.chunk(k))).collect();
             all.sort_unstable();
@@ -219,8 +291,27 @@ mod tests {
     #[test]
     fn little_work_is_not_shared() {
         let costs = Costs { latency: 10e-6, bandwidth: 5e9, threads: 1.0 };
-        assert!(!costs.pays(3e3, 8.0, 2));
-        assert!(costs.pays(3e6, 8.0, 2));
-        assert!(!costs.pays(3e6, 50e6, 2));
+        assert!(!costs.pays(3e3, (0.0, 8.0, 0.0), 2));
+        assert!(costs.pays(3e6, (0.0, 8.0, 0.0), 2));
+        assert!(!costs.pays(3e6, (0.0, 50e6, 0.0), 2));
+    }
+
+    #[test]
+    fn what_lies_in_rows_is_rather_shared_than_gathered() {
+        let costs = Costs { latency: 10e-6, bandwidth: 5e9, threads: 1.0 };
+        assert!(!costs.pays(3e4, (1e3, 0.0, 0.0), 2));
+        assert!(costs.pays(3e4, (1e3, 0.0, 1e6), 2));
+    }
+
+    #[test]
+    fn pieces_have_every_index_once() {
+        for (low, high, chunk) in [(0, 0, 1), (3, 10, 4), (5, 6, 9), (0, 8, 2)] {
+            let stretches = [Interval::new(low, high), Interval::new(high + 2, high + 5)];
+            let pieces = Pieces::Indices(stretches, chunk);
+            let all: Vec<i64> =
+                (0..pieces.count()).map(|k| pieces.indices(k)).flat_map(|rows| rows.low..rows.high).collect();
+            let expected: Vec<i64> = (low..high).chain(high + 2..high + 5).collect();
+            assert_eq!(all, expected);
+        }
     }
 }

@@ -1,20 +1,25 @@
-//! Parallel loops whose chunks ranks share.
+//! Parallel loops that ranks share.
 //!
-//! A rank computes its part of the chunks with all of its threads, then ranks exchange what these left, and the program goes on everywhere with the same
-//! memory. Whether a loop is shared follows from its shape and from costs that all ranks have agreed on.
+//! A rank computes its part of the indices with all of its threads. Then either ranks exchange what these left, and the program goes on everywhere with the
+//! same memory; or large results stay in rows with those who have computed them ([`super::rows`]). Before, ranks get what their indices read of arrays in rows;
+//! they begin with indices that need nothing of that, while it is under way. Whether a loop is shared follows from its shape and from costs that all ranks
+//! have agreed on.
 //!
-//! A chunk may find a fault. Its rank then computes the chunks before it, which may find an earlier one, and goes to the exchange with the number of the
-//! first that did. The rank with the least number reports; so it is the same fault for any number of ranks.
+//! A chunk may find a fault. Its rank then computes the chunks before it, which may find an earlier one, and tells the others the first index of the first that
+//! did. The rank with the least index reports; so it is the same fault for any number of ranks.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::exchange::{Exchange, Gathered};
-use super::plan::{Loop, Part};
-use super::stats::{Exchange as Note, Kind, Place, Watch, Why};
+use super::intervals::Interval;
+use super::mpi::Pending;
+use super::plan::{Loop, Pieces};
+use super::rows::{self, Fetch, Moved, Place};
+use super::stats::{Exchange as Note, Kind, Watch, Why};
 use super::{Share, World, check, here, stats};
-use crate::abi::{Output, ParallelFn, Shared};
+use crate::abi::{Output, ParallelFn, Read, Shared};
 use crate::fault::{self, Fault, Report, Speaker};
 use crate::pool;
 
@@ -23,18 +28,19 @@ struct Sharing<'a> {
     exchange: Exchange<'a>,
     work: ParallelFn,
     ctx: *mut u8,
-    given: Loop,
-    part: Part,
-    /// The least chunk that found a fault.
+    pieces: Pieces,
+    /// Rows that are under way.
+    pending: Mutex<Option<Pending>>,
+    /// The first index of the least chunk that found a fault.
     least: AtomicI64,
     found: Mutex<Option<Report>>,
 }
 
-/// The chunk that a thread is computing.
+/// The first index of the chunk that a thread is computing.
 #[derive(Clone, Copy)]
 struct Current {
     sharing: *const Sharing<'static>,
-    chunk: i64,
+    first: i64,
 }
 
 thread_local! {
@@ -51,54 +57,151 @@ pub(crate) unsafe fn run(
     shared: *const Shared,
     whole: impl FnOnce(),
 ) {
-    // SAFETY: compiled code passes a declaration with its outputs behind it.
-    let (declared, outputs) = unsafe {
+    // SAFETY: compiled code passes a declaration with what it counts behind it.
+    let (declared, reads, outputs) = unsafe {
         let declared = *shared;
-        let count = usize::try_from(declared.count).unwrap_or(0);
-        (declared, std::slice::from_raw_parts(shared.add(1).cast::<Output>(), count))
+        let count = |count: i64| usize::try_from(count).unwrap_or(0);
+        let reads = std::slice::from_raw_parts(shared.add(1).cast::<Read>(), count(declared.reads));
+        let outputs = std::slice::from_raw_parts(reads.as_ptr_range().end.cast::<Output>(), count(declared.count));
+        (declared, reads, outputs)
     };
     let given = Loop { n, chunk, late: late.max(0), in_turn: declared.uneven != 0 };
-    let bytes = outputs.iter().map(|output| given.bytes(&given.part(0, 1), output)).sum();
     let mut note = Note {
-        kind: if declared.partials != 0 { Kind::Partials } else { Kind::Gather },
         // SAFETY: compiled code passes a position that stays.
-        place: unsafe { Place::at(declared.site) },
+        place: unsafe { stats::Place::at(declared.site) },
         cycles: declared.work as f64 * n as f64,
         chunks: given.chunks(),
-        bytes,
-        seconds_computing: 0.0,
-        seconds_waiting: 0.0,
-        seconds_moving: 0.0,
+        ..Note::of(if declared.partials != 0 { Kind::Partials } else { Kind::Gather })
     };
     let mut watch = Watch::start();
-    match here().ok_or(Why::OneRank).and_then(|world| world.pays(&note).map(|()| world)) {
-        Ok(world) => {
-            let exchange = Exchange::new(world, given, outputs);
+    let why = match here() {
+        None => {
+            note.bytes = outputs.iter().map(|output| given.bytes(&given.part(0, 1), output)).sum();
+            Why::OneRank
+        }
+        Some(world) => {
+            // SAFETY: declarations are true.
+            let way = unsafe { Way::of(world, given, (declared.partials != 0, outputs), reads) };
+            note.bytes = way.exchange.bytes();
             if world.settings.check > 0 {
-                let sizes = [n, chunk, late, declared.work, bytes];
+                let sizes =
+                    [n, chunk, late, declared.work, note.bytes, i64::from(way.place.is_some()), way.moved.needed];
                 world.check_place(&note.place.text(), &sizes).unwrap_or_else(|fault| fault::raise(fault));
             }
-            let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
-            let sharing = Sharing { part: exchange.own(), exchange, work, ctx, given, least, found };
-            // SAFETY: by contract.
-            unsafe { sharing.run(&mut watch, &mut note) };
+            match world.pays(&note, &way) {
+                // SAFETY: by contract.
+                Ok(()) => return unsafe { way.run((work, ctx), given, (reads, outputs), watch, note) },
+                Err(why) => {
+                    // SAFETY: declarations are true.
+                    reads.iter().for_each(|read| unsafe { rows::gather(read.object) });
+                    why
+                }
+            }
         }
-        Err(why) => {
-            whole();
-            note.kind = Kind::Whole(why);
-            note.seconds_computing = watch.lap();
-        }
-    }
+    };
+    whole();
+    note.kind = Kind::Whole(why);
+    note.seconds_computing = watch.lap();
     stats::note(&note);
 }
 
+/// How ranks would share a loop.
+struct Way {
+    exchange: Exchange<'static>,
+    /// Where results are, if they stay in rows.
+    place: Option<Place>,
+    /// The indices of each rank, if they lie side by side.
+    indices: Vec<Option<Interval>>,
+    moved: Moved,
+}
+
+impl Way {
+    /// # Safety
+    /// The declaration is true.
+    unsafe fn of(world: &'static World, given: Loop, (partials, outputs): (bool, &[Output]), reads: &[Read]) -> Way {
+        let may_stay = !partials && !given.in_turn && given.late == 0;
+        // SAFETY: by contract.
+        let place = if may_stay { unsafe { world.keeps(given.n, outputs) } } else { None };
+        let exchange = Exchange::new(world, given, if place.is_some() { Vec::new() } else { outputs.to_vec() });
+        let indices: Vec<Option<Interval>> = match place {
+            Some(place) => world.indices(given.n, place).into_iter().map(Some).collect(),
+            None => exchange.parts().iter().map(|part| given.indices(part)).collect(),
+        };
+        // SAFETY: by contract.
+        let moved = unsafe { rows::moved(reads, &indices) };
+        Way { exchange, place, indices, moved }
+    }
+
+    /// Runs the loop so.
+    ///
+    /// # Safety
+    /// As for [`pool::ravel_parallel`]; the declaration is true.
+    unsafe fn run(
+        self,
+        (work, ctx): (ParallelFn, *mut u8),
+        given: Loop,
+        (reads, outputs): (&[Read], &[Output]),
+        mut watch: Watch,
+        mut note: Note,
+    ) {
+        let Way { exchange, place, indices, moved } = self;
+        let world = exchange.world();
+        let (own, part) = (indices[world.rank], exchange.parts()[world.rank]);
+        // SAFETY: declarations are true, and the loop ends after the rows have come.
+        let fetch = unsafe { world.fetch(reads, &indices) }.unwrap_or_else(|fault| fault::raise(fault));
+        let pieces = match (place, own) {
+            (Some(_), Some(own)) => Pieces::Indices([own, Interval::default()], given.chunk),
+            _ => Pieces::Chunks(given, part),
+        };
+        let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
+        let mut sharing = Sharing { exchange, work, ctx, pieces, pending: Mutex::new(None), least, found };
+        // SAFETY: by contract.
+        let before = (world.settings.check > 1 && place.is_none()).then(|| unsafe { sharing.exchange.copied() });
+        if let Some(fetch) = fetch {
+            let arriving = Note { bytes: moved.needed, ..Note::of(Kind::Interval) };
+            // SAFETY: by contract.
+            note.seconds_waiting += unsafe { sharing.compute_while(fetch, own, &mut watch, &mut note) };
+            if place.is_none() {
+                stats::note(&Note { place: note.place, ..arriving });
+            }
+        }
+        // SAFETY: by contract.
+        unsafe { sharing.compute() };
+        note.seconds_computing += watch.lap();
+        // SAFETY: the part is computed, and no thread works on the loop any more.
+        let gathered = unsafe { sharing.meet(&mut watch) };
+        note.seconds_waiting += gathered.waiting;
+        note.seconds_moving += gathered.moving;
+        if place.is_some() {
+            (note.kind, note.bytes) = (Kind::Interval, moved.needed);
+            // SAFETY: declarations are true.
+            unsafe { world.keep(outputs) };
+        }
+        if let Some(before) = before {
+            // SAFETY: declarations are true. Outputs have their old bytes, so that the loop can run again.
+            let differs = unsafe {
+                reads.iter().for_each(|read| rows::gather(read.object));
+                sharing.pieces = Pieces::Chunks(given, given.part(0, 1));
+                let together = sharing.exchange.copied();
+                sharing.exchange.restore(&before);
+                sharing.compute();
+                check::differs(&before, &sharing.exchange.copied(), &together)
+            };
+            let what = format!("ranks have computed something else than each of them would at {}", note.place.text());
+            sharing.exchange.all_agree(!differs, &what).unwrap_or_else(|fault| fault::raise(fault));
+        }
+        stats::note(&note);
+    }
+}
+
 impl World {
-    /// Do ranks share a loop? Or why do they not?
-    fn pays(&self, of: &Note) -> Result<(), Why> {
+    /// Do ranks share a loop in such a way? Or why do they not?
+    fn pays(&self, of: &Note, way: &Way) -> Result<(), Why> {
+        let moved = (way.moved.needed as f64, of.bytes as f64, way.moved.gathered as f64);
         match self.settings.share {
-            _ if of.chunks < 2 => Err(Why::OneChunk),
             Share::Never => Err(Why::Never),
-            Share::Auto if !self.settings.costs.pays(of.cycles, of.bytes as f64, self.count) => Err(Why::Costs),
+            _ if of.chunks < 2 && way.moved.gathered == 0 => Err(Why::OneChunk),
+            Share::Auto if !self.settings.costs.pays(of.cycles, moved, self.count) => Err(Why::Costs),
             Share::Auto | Share::Always => Ok(()),
         }
     }
@@ -111,16 +214,15 @@ impl World {
 unsafe extern "C" fn chunk_of_part(ctx: *mut u8, k: i64, _end: i64, slot: i64) {
     // SAFETY: by contract.
     let sharing = unsafe { &*ctx.cast::<Sharing<'static>>() };
-    let chunk = sharing.part.chunk(k);
+    let Interval { low, high } = sharing.pieces.indices(k);
     // What comes behind a fault is not reported.
-    if chunk > sharing.least.load(Ordering::Relaxed) {
+    if low > sharing.least.load(Ordering::Relaxed) {
         return;
     }
-    CURRENT.set(Some(Current { sharing, chunk }));
-    let Loop { n, chunk: length, .. } = sharing.given;
-    let low = chunk * length;
+    sharing.poke();
+    CURRENT.set(Some(Current { sharing, first: low }));
     // SAFETY: the caller of the loop promises that its function may run on any thread with its context.
-    unsafe { (sharing.work)(sharing.ctx, low, n.min(low.saturating_add(length)), slot) };
+    unsafe { (sharing.work)(sharing.ctx, low, high, slot) };
     CURRENT.set(None);
 }
 
@@ -131,12 +233,12 @@ pub(crate) fn is_in_chunk() -> bool {
 
 /// A chunk that ranks share has found a fault, and this thread cannot return into it. The program ends where ranks meet.
 pub(crate) fn end_in_chunk(report: Report) -> ! {
-    let Some(Current { sharing, chunk }) = CURRENT.take() else { fault::end_process(report) };
+    let Some(Current { sharing, first }) = CURRENT.take() else { fault::end_process(report) };
     // SAFETY: the loop is under way.
     let sharing = unsafe { &*sharing };
     let mut found = sharing.found.lock().unwrap_or_else(PoisonError::into_inner);
-    if chunk < sharing.least.load(Ordering::Relaxed) {
-        sharing.least.store(chunk, Ordering::Relaxed);
+    if first < sharing.least.load(Ordering::Relaxed) {
+        sharing.least.store(first, Ordering::Relaxed);
         *found = Some(report.clone());
     }
     drop(found);
@@ -148,40 +250,49 @@ pub(crate) fn end_in_chunk(report: Report) -> ! {
 }
 
 impl Sharing<'_> {
-    /// Computes this rank's part, and has those of the others.
+    /// Computes what needs none of the rows that are under way, and waits for them; returns the seconds of waiting. The rest is still to be computed.
     ///
     /// # Safety
-    /// The outputs are live memory that nothing but the loop uses, and the loop's function may run on any thread.
-    unsafe fn run(mut self, watch: &mut Watch, note: &mut Note) {
-        // SAFETY: by contract.
-        let before = (self.exchange.checks() > 1).then(|| unsafe { self.exchange.copied() });
-        // SAFETY: by contract.
-        unsafe { self.compute() };
-        note.seconds_computing = watch.lap();
-        // SAFETY: the part is computed, and no thread works on the loop any more.
-        let gathered = unsafe { self.meet(watch) };
-        (note.seconds_waiting, note.seconds_moving) = (gathered.waiting, gathered.moving);
-        let Some(before) = before else { return };
-        self.part = self.given.part(0, 1);
-        // SAFETY: as above. Outputs have their old bytes, so that the loop can run again.
-        let differs = unsafe {
-            let together = self.exchange.copied();
-            self.exchange.restore(&before);
-            self.compute();
-            check::differs(&before, &self.exchange.copied(), &together)
-        };
-        let what = format!("ranks have computed something else than each of them would at {}", note.place.text());
-        self.exchange.all_agree(!differs, &what).unwrap_or_else(|fault| fault::raise(fault));
+    /// As for [`Self::compute`].
+    unsafe fn compute_while(&mut self, fetch: Fetch, own: Option<Interval>, watch: &mut Watch, note: &mut Note) -> f64 {
+        let Fetch { pending, inner } = fetch;
+        *self.pending.lock().unwrap_or_else(PoisonError::into_inner) = Some(pending);
+        if let (Pieces::Indices(stretches, _), Some(own)) = (&mut self.pieces, own)
+            && !inner.is_empty()
+        {
+            stretches[0] = inner;
+            // SAFETY: by contract.
+            unsafe { self.compute() };
+            if let Pieces::Indices(stretches, _) = &mut self.pieces {
+                *stretches = own.without(inner);
+            }
+        }
+        note.seconds_computing += watch.lap();
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(pending) = pending {
+            self.exchange.world().finish(pending).unwrap_or_else(|fault| fault::raise(fault));
+        }
+        watch.lap()
     }
 
-    /// Computes the chunks of the part with all threads.
+    /// Lets rows that are under way move on, on the thread that may talk to other ranks.
+    fn poke(&self) {
+        if let Some(world) = here()
+            && let Ok(mut pending) = self.pending.try_lock()
+            && let Some(pending) = &mut *pending
+        {
+            world.poke(pending);
+        }
+    }
+
+    /// Computes the pieces with all threads.
     ///
     /// # Safety
     /// The loop's function may run on any thread with its context.
     unsafe fn compute(&self) {
-        let Sharing { part, .. } = self;
+        let (count, late) = (self.pieces.count(), self.pieces.late());
         // SAFETY: `chunk_of_part` may run on any thread, as the loop's function may, and `self` outlives the loop.
-        unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(self).cast_mut().cast(), part.count(), part.late()) };
+        unsafe { pool::run_part(chunk_of_part, std::ptr::from_ref(self).cast_mut().cast(), count, late) };
     }
 
     /// Exchanges what ranks have computed; does not return if one of them has found a fault.

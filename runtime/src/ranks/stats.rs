@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Partials,
     /// Results of natives that rank 0 ran.
     Broadcast,
-    /// Rows of neighbours.
+    /// Rows that ranks need beside their own: results stay where they are computed.
     Interval,
     /// Every rank's rows for every other.
     Exchange,
@@ -59,7 +59,8 @@ pub(crate) struct Exchange {
     pub cycles: f64,
     /// Chunks of the whole loop.
     pub chunks: i64,
-    /// Bytes that a rank has afterwards, its own included: those of the whole result. Of a loop that is not shared, those that would be gathered.
+    /// Bytes that a rank has afterwards, its own included: those of the whole result. Of a loop that is not shared, those that would be gathered. Of
+    /// an interval, those that the rank gets that gets most.
     pub bytes: i64,
     /// Seconds that this rank took for its chunks.
     pub seconds_computing: f64,
@@ -67,6 +68,22 @@ pub(crate) struct Exchange {
     pub seconds_waiting: f64,
     /// Seconds in which the rest moved.
     pub seconds_moving: f64,
+}
+
+impl Exchange {
+    /// One without a loop, of no bytes and no time.
+    pub(crate) fn of(kind: Kind) -> Exchange {
+        Exchange {
+            kind,
+            place: Place::NONE,
+            cycles: 0.0,
+            chunks: 0,
+            bytes: 0,
+            seconds_computing: 0.0,
+            seconds_waiting: 0.0,
+            seconds_moving: 0.0,
+        }
+    }
 }
 
 /// The position of a loop in its source.
@@ -134,14 +151,10 @@ pub(crate) fn note(exchange: &Exchange) {
 pub(crate) fn note_broadcast(bytes: usize, seconds: f64, is_root: bool) {
     let (waiting, moving) = if is_root { (0.0, seconds) } else { (seconds, 0.0) };
     note(&Exchange {
-        kind: Kind::Broadcast,
-        place: Place::NONE,
-        cycles: 0.0,
-        chunks: 0,
         bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
-        seconds_computing: 0.0,
         seconds_waiting: waiting,
         seconds_moving: moving,
+        ..Exchange::of(Kind::Broadcast)
     });
 }
 

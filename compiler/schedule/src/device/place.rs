@@ -10,6 +10,7 @@ use ravel_wir::{Inst, Part, With};
 use crate::device::transfers::transfers;
 use crate::facts::{Guard, Offset, Sink, Val, layout};
 use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::plan::device::launch::Launch;
 
 /// Mark of an object whose elements only the device has, as in the runtime.
@@ -78,8 +79,11 @@ impl Lower<'_, '_> {
         self.b.binary(NestBin::And, wanted, holds)
     }
 
-    /// The host is going to fill the results of a with-loop.
+    /// The host is going to fill the results of a with-loop. Rows of ranks stay with them: who has a row changes it.
     pub fn host_fills(&mut self, sinks: &[Sink]) {
+        if self.has_rows() {
+            return;
+        }
         for sink in sinks {
             if let Sink::Slice { object: Some(object), .. } = sink {
                 self.host_writes(*object);
@@ -87,9 +91,21 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// The results of a with-loop may be in rows from now on, so that whoever has their addresses asks again.
+    pub fn forget_filled(&mut self, sinks: &[Sink]) {
+        if !self.has_rows() {
+            return;
+        }
+        for sink in sinks {
+            if let Sink::Slice { object: Some(object), .. } = sink {
+                self.emit.cache.remove(&Key::Data(*object));
+            }
+        }
+    }
+
     /// The host is going to change the elements of an object that it alone refers to.
     pub fn host_writes(&mut self, object: Val) {
-        if self.cx.options.device.is_some() {
+        if self.asks_marks() && !(self.has_rows() && self.site.in_parfor()) {
             let marked = self.marked(object, -1);
             self.call_if(marked, "ravel_device_host_writes", &[object]);
         }
@@ -97,7 +113,10 @@ impl Lower<'_, '_> {
 
     /// The host is going to read the elements of an object.
     pub fn host_reads(&mut self, object: Val) {
-        if self.cx.options.device.is_some() && !self.site.in_launch {
+        if self.has_rows() && (self.site.in_parfor() || self.emit.rows.iter().any(|read| read.object == object)) {
+            return;
+        }
+        if self.asks_marks() && !self.site.in_launch {
             let marked = self.marked(object, NOT_ON_HOST);
             self.call_if(marked, "ravel_device_to_host", &[object]);
         }
@@ -115,6 +134,16 @@ impl Lower<'_, '_> {
         self.call_if(marked, "ravel_device_element", &[object, bytes, size]);
         let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
         (self.b.ptr_add(data, bytes), 0)
+    }
+
+    /// Whether elements may be elsewhere: on a device, or with other ranks.
+    pub fn asks_marks(&self) -> bool {
+        self.cx.options.device.is_some() || self.has_rows()
+    }
+
+    /// Are elements of an object elsewhere?
+    pub fn is_marked(&mut self, object: Val) -> Val {
+        self.marked(object, NOT_ON_HOST)
     }
 
     /// Does an object have one of these marks?

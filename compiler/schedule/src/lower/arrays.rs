@@ -34,7 +34,16 @@ impl Lower<'_, '_> {
 
     /// Address of the first element of an object that a with-loop is going to fill, which need not be valid on the host yet.
     pub fn target_of(&mut self, object: Val) -> Val {
-        if self.cx.options.device.is_some() {
+        if self.asks_marks() {
+            self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED)
+        } else {
+            self.data_of(object)
+        }
+    }
+
+    /// Address of the first element of an object of which ranks need their own rows alone.
+    pub fn source_of(&mut self, object: Val) -> Val {
+        if self.has_rows() {
             self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED)
         } else {
             self.data_of(object)
@@ -260,7 +269,7 @@ impl Lower<'_, '_> {
             && !self.site.in_parfor()
             && !self.site.in_launch
             && !self.emit.cache.contains_key(&Key::Data(object));
-        if once && self.cx.options.device.is_some() && self.func.ty(result).is_scalar() && elem != Elem::Handle {
+        if once && self.asks_marks() && self.func.ty(result).is_scalar() && elem != Elem::Handle {
             let offset = self.element_offset(array, index);
             let address = self.host_element(object, elem, &offset);
             return Ok(Some(self.load_element(elem, address)));
@@ -380,10 +389,11 @@ impl Lower<'_, '_> {
             self.product(&extents[index.len()..])
         };
         let object = self.take_unique(array);
-        if !self.device.host_writable.contains(&object) {
+        // Every rank changes the element, whoever has its row.
+        if !self.has_rows() && !self.device.host_writable.contains(&object) {
             self.host_writes(object);
         }
-        let data = self.data_of(object);
+        let data = self.source_of(object);
         let address = self.address(data, &offset);
         if self.func.ty(value).is_scalar() {
             let value = self.take(value);

@@ -28,8 +28,9 @@ impl Lower<'_, '_> {
         let strides = self.strides_of(&extents[..lower.len()], cell);
         let object = self.allocate(elem, &extents, span);
         let old = self.val(array);
-        let (to, from) = (self.data_of(object), self.data_of(old));
-        self.leave_border(elem, Rest::Copy { to, from }, (&lower, &upper), (&extents, &strides));
+        self.rows_like(object, old);
+        let (to, from) = (self.target_of(object), self.source_of(old));
+        self.leave_border(elem, (Rest::Copy { to, from }, Some(old)), (&lower, &upper), (&extents, &strides));
         // Other partitions may write in it.
         if with.parts.len() > 1
             && let Some(border) = self.emit.borders.pop()
@@ -55,7 +56,7 @@ impl Lower<'_, '_> {
         if elem == Elem::Handle || lower.is_empty() || lower.len() != extents.len() {
             return false;
         }
-        self.leave_border(elem, Rest::Fill { to, value }, (lower, upper), (extents, strides));
+        self.leave_border(elem, (Rest::Fill { to, value }, None), (lower, upper), (extents, strides));
         true
     }
 
@@ -63,12 +64,12 @@ impl Lower<'_, '_> {
     fn leave_border(
         &mut self,
         elem: Elem,
-        what: Rest,
+        (what, of): (Rest, Option<Val>),
         (lower, upper): (&[Value], &[Value]),
         (extents, strides): (&[Ext], &[Ext]),
     ) {
         let (lower, upper) = (lower.to_vec(), upper.to_vec());
-        let border = Border { elem, what, lower, upper, extents: extents.to_vec(), strides: strides.to_vec() };
+        let border = Border { elem, what, of, lower, upper, extents: extents.to_vec(), strides: strides.to_vec() };
         if self.cx.options.device.is_some() {
             self.whole_border(&border);
         } else {

@@ -34,11 +34,21 @@ pub(crate) struct Emit {
     pub outside: Vec<Cache>,
     /// Cells that are built where the array that is written out of them will have them.
     pub placed: HashSet<Value>,
+    /// Arrays of which the partition in hand reads rows around its own, so that nobody asks for the whole.
+    pub rows: Vec<RowsRead>,
     /// What the with-loop in hand leaves around its partition.
     pub borders: Vec<Border>,
     /// What a profile had to guess of the site in hand, and whether that is a loop.
     pub guesses: u32,
     pub in_loop_site: bool,
+}
+
+/// Rows `i + low` to `i + high` of an array, both included, which a body reads at index `i` of axis 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RowsRead {
+    pub object: Val,
+    pub low: i64,
+    pub high: i64,
 }
 
 /// What happens to the elements outside of a box.
@@ -52,6 +62,8 @@ pub(crate) enum Rest {
 pub(crate) struct Border {
     pub elem: Elem,
     pub what: Rest,
+    /// The array that they are copied from.
+    pub of: Option<Val>,
     pub lower: Vec<Value>,
     pub upper: Vec<Value>,
     pub extents: Vec<Ext>,

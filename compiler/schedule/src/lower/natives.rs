@@ -40,6 +40,13 @@ impl Lower<'_, '_> {
             self.bind(*result, value);
             return Ok(());
         }
+        for &v in args {
+            // All ranks meet here, and only some of them may run the native.
+            if self.has_rows() && self.is_object(v) {
+                let object = self.val(v);
+                self.host_reads(object);
+            }
+        }
         let (fixed_args, open_args) = args.split_at(fixed.min(args.len()));
         let mut params = Vec::new();
         let mut values = Vec::new();

@@ -18,13 +18,33 @@ impl Lower<'_, '_> {
         (sinks, around): (&[Sink], Around),
         carried: Vec<Val>,
     ) -> Result<Vec<Val>> {
+        self.facts.set_ranges(with);
+        let bodies: Vec<_> =
+            [part].into_iter().chain(around.thin.iter().map(|m| &with.parts[*m])).map(|part| part.body).collect();
+        let before = self.begin_row_reads(&bodies, around.borders);
+        let carried = self.partition_in_rows(inst, with, part, (sinks, around), carried)?;
+        self.end_row_reads(before);
+        Ok(carried)
+    }
+
+    /// The same, where it is known which arrays may be read in rows.
+    fn partition_in_rows(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        (sinks, around): (&[Sink], Around),
+        carried: Vec<Val>,
+    ) -> Result<Vec<Val>> {
         self.preload(part.body);
         match &part.generator {
             Generator::Known { .. } => {
-                self.facts.set_ranges(with);
                 let case = Case::new(inst, with, part, sinks, !carried.is_empty());
                 let choice = self.choose(&case);
                 self.cx.decided(inst, &choice);
+                if !matches!(choice.plan, Plan::Threads(_) | Plan::FoldThreads(_)) {
+                    self.settle_rows();
+                }
                 // Tiles come before the borders; threads make theirs.
                 if !matches!(choice.plan, Plan::Threads(_) | Plan::Tiles(_)) {
                     around.borders.iter().for_each(|border| self.whole_border(border));
@@ -58,6 +78,7 @@ impl Lower<'_, '_> {
                 Ok(carried)
             }
             Generator::Dyn { lower, upper, step, width } => {
+                self.settle_rows();
                 let spares = self.open_spares(part.body);
                 let carried = self.odometer(with, part, [Some(*lower), Some(*upper), *step, *width], sinks, carried)?;
                 self.close_spares(spares);

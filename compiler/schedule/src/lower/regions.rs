@@ -121,6 +121,10 @@ impl Lower<'_, '_> {
             Op::Native { symbol, args, fixed, .. } => return self.native(inst, symbol, args, *fixed),
             Op::GlobalSet(global, v) => {
                 let new = self.take(*v);
+                if self.has_rows() && self.is_object(*v) {
+                    // Functions that threads call read it, too.
+                    self.host_reads(new);
+                }
                 let slot = self.cx.globals[*global].expect("every global was declared");
                 let slot = self.b.global_addr(slot);
                 if self.is_object(*v) {
@@ -255,9 +259,9 @@ impl Lower<'_, '_> {
     fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
         let func = self.func;
         let mut in_place = crate::memory::loop_unique::updated_in_place(func, &self.live, body);
-        let launches = self.cx.options.device.is_some() && self.has_with_loop(body);
+        let launches = self.asks_marks() && self.has_with_loop(body);
         if launches {
-            // An iteration may leave the array on the device.
+            // An iteration may leave the array on the device, or in rows.
             in_place.fill(false);
         }
         let take = |(v, in_place): (&Value, &bool)| if *in_place { self.take_unique(*v) } else { self.take(*v) };
@@ -268,7 +272,7 @@ impl Lower<'_, '_> {
             self.data_of(*init);
             writable.extend(self.device.host_writable.insert(*init).then_some(*init));
         }
-        if self.cx.options.device.is_none() {
+        if !self.asks_marks() {
             self.preload(body);
         } else if !launches {
             self.preload_elements(body);

@@ -161,6 +161,7 @@ impl Lower<'_, '_> {
         if with.ordered {
             self.facts.site.sequential -= 1;
         }
+        self.forget_filled(&sinks);
         for ((sink, op), &result) in sinks.iter().zip(&with.ops).zip(results) {
             match sink {
                 Sink::Slice { object, reused, .. } => {
@@ -191,23 +192,28 @@ impl Lower<'_, '_> {
     /// A with-loop that has nothing but folds, as a whole; false if each partition is for itself.
     fn folds_on_host(&mut self, inst: Inst, with: &With) -> Result<bool> {
         self.facts.set_ranges(with);
+        let bodies: Vec<_> = with.parts.iter().map(|part| part.body).collect();
+        let before = self.begin_row_reads(&bodies, &[]);
         if let Some((part, _)) = self.folds_for_threads(inst, with) {
             self.preload(part.body);
         }
         let choice = self.choose_folds(&Folds::new(inst, with, false));
         self.cx.decided(inst, &choice);
+        let mut is_done = true;
         match choice.plan {
             Plan::FoldThreads(plan) => self.folds_on_threads(inst, with, plan)?,
             Plan::Lanes(plan) => {
+                self.settle_rows();
                 let values = self.fold_lanes(inst, with, &plan, None)?;
                 self.bind_totals(inst, values);
             }
             _ => {
                 self.explain_scalars(inst, &choice);
-                return Ok(false);
+                is_done = false;
             }
         }
-        Ok(true)
+        self.end_row_reads(before);
+        Ok(is_done)
     }
 
     /// Where the cells of a with-loop go, and the accumulators that it begins with.

@@ -401,9 +401,13 @@ impl<'f> Flow<'f> {
             Op::If { .. }
             | Op::For { .. }
             | Op::Loop { .. }
-            | Op::ParFor { .. }
             | Op::Select { .. }
             | Op::IntCmp(..) => {}
+            // Ranks note which rows they have of an object.
+            Op::ParFor { shared, .. } => {
+                let objects = shared.iter().flat_map(|shared| shared.objects());
+                objects.for_each(|object| escape(self, *object));
+            }
             Op::PtrAdd(base, offset) => {
                 if let To::Object(site) = self.to[*base] {
                     self.sites[site].header = true;

@@ -20,6 +20,7 @@ use ravel_wir::{Generator, Op, Part, Region, Value};
 
 use crate::facts::{Ext, Facts, Sink, Val};
 use crate::lower::Lower;
+use crate::lower::emit::RowsRead;
 use crate::threads::fold_chunks::FoldChunks;
 use crate::threads::parallel::Chunks;
 
@@ -93,7 +94,7 @@ impl Lower<'_, '_> {
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let mut outputs = Vec::new();
         for sink in sinks {
-            let Sink::Slice { elem, data, strides, .. } = sink else { continue };
+            let Sink::Slice { elem, data, object, strides, .. } = sink else { continue };
             let mut base = *data;
             let mut bytes = Vec::new();
             for (k, stride) in strides.iter().enumerate().take(axis + 1) {
@@ -112,7 +113,11 @@ impl Lower<'_, '_> {
                 }
             };
             let stride = *bytes.last()?;
-            outputs.push(Output { base, per: one, first: zero, end: chunks.n, stride, bytes: stride, pieces, pitch });
+            let object = match object {
+                Some(object) if axis == 0 && self.has_rows() => *object,
+                _ => self.b.null(),
+            };
+            outputs.push(Output { base, object, per: one, first: zero, end: chunks.n, stride, bytes: stride, pieces, pitch });
         }
         Some(outputs)
     }
@@ -124,8 +129,8 @@ impl Lower<'_, '_> {
         }
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let bytes = self.b.i64(fold.bytes_of_chunk());
-        let base = fold.place();
-        Some(Output { base, per, first, end, stride: bytes, bytes, pieces: one, pitch: zero })
+        let (base, object) = (fold.place(), self.b.null());
+        Some(Output { base, object, per, first, end, stride: bytes, bytes, pieces: one, pitch: zero })
     }
 
     /// The declaration of a loop over an axis of a partition, if its outputs could be declared.
@@ -137,6 +142,10 @@ impl Lower<'_, '_> {
         outputs: Option<Vec<Output>>,
     ) -> Option<Box<Shared>> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let reads = if axis == 0 && outputs.is_some() { self.rows_declared(part) } else { Vec::new() };
+        if reads.is_empty() {
+            self.settle_rows();
+        }
         let Some(outputs) = outputs else {
             if self.cx.options.ranks {
                 self.cx.remark(
@@ -155,10 +164,17 @@ impl Lower<'_, '_> {
         if self.cx.options.ranks {
             let how = if uneven { "take its chunks in turn" } else { "share it" };
             self.cx.remark(span, format!("ranks {how} over axis {axis} where that pays, and gather {left}"));
+            if axis == 0 && self.has_rows() && matches!(left, Left::Rows(_)) {
+                self.cx.remark(span, "large results stay in rows with the ranks that compute them");
+            }
+            for read in self.emit.rows.clone() {
+                let RowsRead { low, high, .. } = read;
+                self.cx.remark(span, format!("needs rows {low:+} to {high:+} of an array in rows"));
+            }
         }
         let site = self.position(span);
         let partials = matches!(left, Left::Partials(_));
-        Some(Box::new(Shared { site, work, uneven, partials, outputs }))
+        Some(Box::new(Shared { site, work, uneven, partials, reads, outputs }))
     }
 
     /// What the rows are that a loop leaves.

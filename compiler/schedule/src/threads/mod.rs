@@ -7,5 +7,6 @@ pub mod epilogue;
 pub mod fold_chunks;
 pub mod parallel;
 pub mod reduction_chains;
+pub mod rows;
 pub mod state;
 pub mod work_sharing;

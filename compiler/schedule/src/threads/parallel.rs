@@ -143,7 +143,11 @@ impl Lower<'_, '_> {
     pub fn on_threads(&mut self, case: &Case, plan: ThreadPlan, around: Around) -> Result<()> {
         let Case { inst, with, part, sinks, .. } = *case;
         let ThreadPlan { axis, grain, size, inside } = plan;
-        let chunks = self.chunks_of(part, axis, CELLS, grain, size);
+        let mut chunks = self.chunks_of(part, axis, CELLS, grain, size);
+        if self.has_rows() {
+            // Rows of a rank begin anywhere.
+            chunks.grain = 1;
+        }
         self.cx.remark(self.func.insts[inst].span, format!("threads over axis {axis}"));
         for border in around.borders {
             if axis == 0 { self.outer_border(border) } else { self.whole_border(border) }

@@ -1,0 +1,168 @@
+//! Arrays that ranks have in rows: what a loop reads of them is declared, and everything else asks for the whole array first.
+//!
+//! ```text
+//!    parfor rows { b[i] = a[i - 1] + a[i + 1] }     =>    parfor rows shared reads (a, -1, 1) yields (rows of b) { ... }
+//! ```
+//!
+//! An array whose rows lie with the ranks that computed them bears a mark in its header, and code that reads elements looks there, as it does for arrays
+//! on a device. A loop that ranks share reads rows around its own instead. So where a partition begins, its arrays are sorted: those of which an index reads
+//! few rows, at a distance that is known, are declared with the loop; the marks of the others are looked at before it. Inside of chunks nobody looks: threads
+//! cannot talk to other ranks.
+//!
+//! Leaves alone: arrays that a body hands on, or selects from with indices that it computes; views of other shapes; loops over other axes.
+
+use ravel_nest::ir::Read;
+use ravel_types::Elem;
+use ravel_wir::{Generator, Op, Part, Region, Value};
+
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::lower::emit::{Border, Key, RowsRead};
+
+/// Arrays of which an index reads more rows than this are gathered.
+const MOST_ROWS: i64 = 1 << 16;
+
+impl Facts<'_> {
+    /// Whether arrays may be in rows.
+    pub fn has_rows(&self) -> bool {
+        self.options.ranks && self.options.device.is_none()
+    }
+
+    /// The first and the last row, beside the index itself, that a body with this index of axis 0 reads of an array. Nothing if it reads others.
+    fn reach(&self, body: Region, index: Value, array: Value) -> Option<(i64, i64)> {
+        let data = &self.func.regions[body];
+        if data.yields.contains(&array) {
+            return None;
+        }
+        let mut reach = (i64::MAX, i64::MIN);
+        let mut join = |(low, high): (i64, i64)| reach = (reach.0.min(low), reach.1.max(high));
+        for inst in &data.insts {
+            let op = &self.func.insts[*inst].op;
+            match op {
+                Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) => continue,
+                Op::Sel { array: from, index: at } if *from == array && !at.is_empty() => {
+                    join(self.row_distance(at[0], index)?);
+                    continue;
+                }
+                _ => {}
+            }
+            let mut is_used = false;
+            op.for_each_operand(|v| is_used |= v == array);
+            if is_used {
+                return None;
+            }
+            for nested in op.regions() {
+                join(self.reach(nested, index, array)?);
+            }
+        }
+        Some(reach)
+    }
+
+    /// Bounds of `row - index`, if they are known.
+    fn row_distance(&self, row: Value, index: Value) -> Option<(i64, i64)> {
+        let form = self.form(row);
+        let (mut low, mut high) = (form.constant, form.constant);
+        let mut is_near = false;
+        for (v, factor) in form.terms {
+            if v == index {
+                is_near = factor == 1;
+                continue;
+            }
+            let (least, most) = self.bounds(v);
+            let ends = [least.checked_mul(factor)?, most.checked_mul(factor)?];
+            low = low.checked_add(ends[0].min(ends[1]))?;
+            high = high.checked_add(ends[0].max(ends[1]))?;
+        }
+        let is_short = low > -MOST_ROWS && high < MOST_ROWS;
+        (is_near && is_short).then_some((low, high))
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Sorts the arrays that bodies read, whose first parameters are indices of axis 0, and what lies around them. Returns what was sorted before:
+    /// hand it to [`Self::end_row_reads`].
+    pub fn begin_row_reads(&mut self, bodies: &[Region], borders: &[Border]) -> Vec<RowsRead> {
+        let before = self.emit.rows.clone();
+        if !self.has_rows() || self.site.in_parfor() {
+            return before;
+        }
+        let mut found: Vec<RowsRead> = Vec::new();
+        let mut others: Vec<Val> = Vec::new();
+        for &body in bodies {
+            let index = self.func.regions[body].params.first().copied();
+            for v in self.live.free(body).to_vec() {
+                let ty = self.func.ty(v);
+                if !self.is_object(v) || ty.elem == Elem::Handle || !self.has_val(v) {
+                    continue;
+                }
+                let has_rows = ty.rank().is_some_and(|rank| rank > 0) && !self.is_view(v);
+                let reach = index.filter(|_| has_rows).and_then(|index| self.reach(body, index, v));
+                let object = self.val(v);
+                match reach {
+                    Some((low, high)) if low <= high => found.push(RowsRead { object, low, high }),
+                    // Extents alone.
+                    Some(_) => {}
+                    None => others.push(object),
+                }
+            }
+        }
+        found.extend(borders.iter().filter_map(|border| Some(RowsRead { object: border.of?, low: 0, high: 0 })));
+        let mut rows: Vec<RowsRead> = Vec::new();
+        for read in found {
+            // What is at hand has been asked for before.
+            if others.contains(&read.object) || self.emit.cache.contains_key(&Key::Data(read.object)) {
+                continue;
+            }
+            match rows.iter_mut().find(|other| other.object == read.object) {
+                Some(other) => (other.low, other.high) = (other.low.min(read.low), other.high.max(read.high)),
+                None => rows.push(read),
+            }
+        }
+        self.emit.rows = Vec::new();
+        // Those of unknown rank have no address that is made sure of elsewhere.
+        others.into_iter().for_each(|object| self.host_reads(object));
+        self.emit.rows = rows;
+        before
+    }
+
+    /// The arrays that the loop in hand reads in rows, for its declaration.
+    pub fn rows_declared(&mut self, part: &Part) -> Vec<Read> {
+        let Generator::Known { lower, .. } = &part.generator else { return Vec::new() };
+        let Some(&first) = lower.first() else { return Vec::new() };
+        let first = self.wide(first);
+        let reads = self.emit.rows.clone();
+        let row = |lower: &mut Self, by: i64| {
+            let by = lower.b.i64(by);
+            lower.b.add(first, by)
+        };
+        reads
+            .into_iter()
+            .map(|read| Read { object: read.object, low: row(self, read.low), high: row(self, read.high) })
+            .collect()
+    }
+
+    /// The arrays that were sorted are not read in rows after all: their marks are looked at here.
+    pub fn settle_rows(&mut self) {
+        for read in std::mem::take(&mut self.emit.rows) {
+            self.host_reads(read.object);
+        }
+    }
+
+    /// The end of what began with [`Self::begin_row_reads`]: addresses of arrays that were not asked for whole are at hand no longer.
+    pub fn end_row_reads(&mut self, before: Vec<RowsRead>) {
+        for read in std::mem::replace(&mut self.emit.rows, before) {
+            self.emit.cache.remove(&Key::Data(read.object));
+        }
+    }
+
+    /// A new array that takes elements of another one at the same places: where that one is in rows, it is as well.
+    pub fn rows_like(&mut self, to: Val, from: Val) {
+        if self.has_rows() && !self.site.in_parfor() {
+            let marked = self.is_marked(from);
+            self.b.begin_if(marked);
+            self.helper("ravel_rows_like", &[to, from], None);
+            self.b.begin_else(&[]);
+            self.b.end_if(&[]);
+        }
+    }
+}

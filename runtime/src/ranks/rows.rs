@@ -1,0 +1,340 @@
+//! Arrays whose rows lie with the ranks that have computed them.
+//!
+//! Every rank has memory for the whole array, but only its own rows are valid there; what nobody touches costs no memory. The header of such an array bears
+//! a mark, beside the one for elements that are not on the host, so that whoever reads elements otherwise asks for them as it does where a device has them:
+//! the array is gathered then, and is an ordinary one. Which rows each rank has stands in a table.
+//!
+//! The rows of a rank depend on their number alone, so that loops over arrays of one size fit together whatever their chunks are.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use super::intervals::{Interval, most_missing, own_rows, transfers};
+use super::mpi::{Message, Pending};
+use super::settings::Share;
+use super::stats::{self, Exchange, Kind, Watch};
+use super::{World, here};
+use crate::abi::{ArrayHeader, ElemTag, Output, Read};
+use crate::buffer::shape_of;
+use crate::device::NOT_ON_HOST;
+use crate::fault::{self, Fault};
+
+/// Mark: the rows of this array lie with their ranks.
+pub(crate) const ROWS: u16 = 8;
+
+/// Results of fewer bytes are gathered: everybody reads them anyway, and sooner or later somebody does it in another way.
+const LEAST_BYTES: i64 = 1 << 20;
+/// A rank has at least so many rows, or neighbours would exchange much of what they have.
+const LEAST_ROWS: i64 = 8;
+
+/// An array in rows.
+#[derive(Clone)]
+struct Rows {
+    /// How many, and the bytes of one.
+    n: i64,
+    bytes: i64,
+    /// What each rank has.
+    valid: Vec<Interval>,
+    /// Elements that were asked for one by one.
+    asked: u32,
+}
+
+fn table() -> MutexGuard<'static, HashMap<usize, Rows>> {
+    static TABLE: LazyLock<Mutex<HashMap<usize, Rows>>> = LazyLock::new(Mutex::default);
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Is an array in rows?
+///
+/// # Safety
+/// `object` is a live object.
+pub(crate) unsafe fn is_in_rows(object: *const ArrayHeader) -> bool {
+    // SAFETY: live by contract.
+    unsafe { (*object).pad & ROWS != 0 }
+}
+
+/// # Safety
+/// `object` is a live object that the thread that runs the program alone looks at.
+unsafe fn mark(object: *mut ArrayHeader, yes: bool) {
+    // SAFETY: live by contract.
+    let marks = unsafe { &mut (*object).pad };
+    *marks = if yes { *marks | ROWS | NOT_ON_HOST } else { *marks & !(ROWS | NOT_ON_HOST) };
+}
+
+/// How many rows an array has, and the bytes of one.
+///
+/// # Safety
+/// `object` is a live array.
+unsafe fn rows_of(object: *const ArrayHeader) -> (i64, i64) {
+    // SAFETY: live by contract.
+    let (header, shape) = unsafe { (&*object, shape_of(object)) };
+    let size = ElemTag::from_u8(header.elem).unwrap_or(ElemTag::U8).size() as i64;
+    let n = shape.first().copied().unwrap_or(1);
+    (n, if n > 0 { header.count / n * size } else { 0 })
+}
+
+/// Loops whose results stay: their index 0 is this row of so many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub first: i64,
+    pub rows: i64,
+}
+
+impl World {
+    /// Where the results of a loop of `n` indices have their rows, if these stay with the ranks that compute them.
+    ///
+    /// # Safety
+    /// The objects of the outputs are null or live arrays, in whose memory the outputs lie.
+    pub(super) unsafe fn keeps(&self, n: i64, outputs: &[Output]) -> Option<Place> {
+        let mut place = None;
+        for output in outputs {
+            let is_rows = output.per == 1 && output.first == 0 && output.end == n && output.pieces == 1;
+            if output.object.is_null() || !is_rows || output.bytes != output.stride || output.stride <= 0 {
+                return None;
+            }
+            // SAFETY: live by contract.
+            let ((rows, bytes), data) = unsafe { (rows_of(output.object), (*output.object).data) };
+            let skipped = (output.base as i64).wrapping_sub(data as i64);
+            let ranks = self.count as i64;
+            let is_large = match self.settings.share {
+                Share::Always => rows >= ranks,
+                Share::Auto | Share::Never => rows * bytes >= LEAST_BYTES && rows >= LEAST_ROWS * ranks,
+            };
+            if bytes != output.stride || skipped % bytes != 0 || !is_large {
+                return None;
+            }
+            let found = Place { first: skipped / bytes, rows };
+            if *place.get_or_insert(found) != found {
+                return None;
+            }
+        }
+        place
+    }
+
+    /// The indices of a loop that each rank computes where results stay.
+    pub(super) fn indices(&self, n: i64, place: Place) -> Vec<Interval> {
+        let of = |rank| own_rows(place.rows, rank, self.count).shifted(-place.first).and(Interval::new(0, n));
+        (0..self.count).map(of).collect()
+    }
+
+    /// Notes that ranks have their own rows of the results of a loop, and no others.
+    ///
+    /// # Safety
+    /// As for [`Self::keeps`].
+    pub(super) unsafe fn keep(&self, outputs: &[Output]) {
+        // SAFETY: by contract.
+        outputs.iter().for_each(|output| unsafe { self.spread(output.object) });
+    }
+
+    /// From now on ranks have their own rows of an array, and no others.
+    ///
+    /// # Safety
+    /// `object` is a live array.
+    unsafe fn spread(&self, object: *mut ArrayHeader) {
+        // SAFETY: live by contract.
+        let (n, bytes) = unsafe { rows_of(object) };
+        let valid = (0..self.count).map(|rank| own_rows(n, rank, self.count)).collect();
+        table().insert(object as usize, Rows { n, bytes, valid, asked: 0 });
+        // SAFETY: live by contract.
+        unsafe { mark(object, true) };
+    }
+}
+
+/// What a loop reads of an array in rows, for each rank: where its indices lead. `None` stands for a rank that reads anything.
+fn wanted(rows: &Rows, read: &Read, indices: &[Option<Interval>]) -> Vec<Interval> {
+    let all = Interval::new(0, rows.n);
+    let of = |indices: &Option<Interval>| match *indices {
+        None => all,
+        Some(indices) if indices.is_empty() => Interval::default(),
+        Some(Interval { low, high }) => {
+            Interval::new(low.saturating_add(read.low), high.saturating_add(read.high)).and(all)
+        }
+    };
+    indices.iter().map(of).collect()
+}
+
+/// Rows on their way to the ranks that need them.
+pub(super) struct Fetch {
+    pub pending: Pending,
+    /// The indices of this rank that need none of them.
+    pub inner: Interval,
+}
+
+/// The bytes that loops would move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Moved {
+    /// To the rank that gets most, if ranks share the loop.
+    pub needed: i64,
+    /// To every rank, if each of them computes the whole.
+    pub gathered: i64,
+}
+
+/// What it takes that every rank has what its indices read.
+///
+/// # Safety
+/// The objects are live arrays.
+pub(super) unsafe fn moved(reads: &[Read], indices: &[Option<Interval>]) -> Moved {
+    let mut moved = Moved::default();
+    for read in reads {
+        // SAFETY: live by contract.
+        if unsafe { is_in_rows(read.object) }
+            && let Some(rows) = table().get(&(read.object as usize))
+        {
+            moved.needed += most_missing(&rows.valid, &wanted(rows, read, indices)) * rows.bytes;
+            moved.gathered += rows.n * rows.bytes;
+        }
+    }
+    moved
+}
+
+impl World {
+    /// Begins to send each rank what its indices read.
+    ///
+    /// # Safety
+    /// The objects are live arrays that nobody changes until the rows have come.
+    pub(super) unsafe fn fetch(&self, reads: &[Read], indices: &[Option<Interval>]) -> Result<Option<Fetch>, Fault> {
+        let mut messages = [Vec::new(), Vec::new()];
+        let own = indices[self.rank];
+        let mut inner = own.unwrap_or_default();
+        for read in reads {
+            // SAFETY: live by contract.
+            let (in_rows, data) = unsafe { (is_in_rows(read.object), (*read.object).data) };
+            let mut table = table();
+            let Some(rows) = table.get_mut(&(read.object as usize)).filter(|_| in_rows) else { continue };
+            let wanted = wanted(rows, read, indices);
+            let both = transfers(rows.n, &rows.valid, &wanted, self.rank);
+            for (messages, transfers) in messages.iter_mut().zip(both) {
+                messages.extend(transfers.into_iter().map(|transfer| Message {
+                    rank: transfer.rank,
+                    memory: data.wrapping_offset((transfer.rows.low * rows.bytes) as isize),
+                    length: (transfer.rows.len() * rows.bytes) as usize,
+                }));
+            }
+            let valid = rows.valid[self.rank];
+            // Rows beyond the ends are not read.
+            let low = if valid.low == 0 { i64::MIN } else { valid.low.saturating_sub(read.low) };
+            let high = if valid.high == rows.n { i64::MAX } else { valid.high.saturating_sub(read.high) };
+            inner = inner.and(Interval::new(low, high));
+            for (valid, wanted) in rows.valid.iter_mut().zip(&wanted) {
+                *valid = valid.with(*wanted);
+            }
+        }
+        let [sent, received] = messages;
+        if sent.is_empty() && received.is_empty() {
+            return Ok(None);
+        }
+        if received.is_empty() {
+            inner = own.unwrap_or_default();
+        }
+        // SAFETY: by contract.
+        let pending = unsafe { self.mpi.begin(&sent, &received) }.map_err(Fault::new)?;
+        Ok(Some(Fetch { pending, inner }))
+    }
+}
+
+impl World {
+    /// Lets rows that are under way move on.
+    pub(super) fn poke(&self, pending: &mut Pending) {
+        self.mpi.poke(pending);
+    }
+
+    /// Waits for rows that are under way.
+    pub(super) fn finish(&self, pending: Pending) -> Result<(), Fault> {
+        self.mpi.finish(pending).map_err(Fault::new)
+    }
+}
+
+/// Makes all rows of an array valid on all ranks, on which it is an ordinary one from now on.
+///
+/// # Safety
+/// `object` is a live array.
+pub(crate) unsafe fn gather(object: *mut ArrayHeader) {
+    // SAFETY: live by contract.
+    if !unsafe { is_in_rows(object) } {
+        return;
+    }
+    let world = ranks_here();
+    let mut watch = Watch::start();
+    if let Some(Rows { n, bytes, .. }) = table().remove(&(object as usize)) {
+        let lengths: Vec<i64> = (0..world.count).map(|rank| own_rows(n, rank, world.count).len() * bytes).collect();
+        // SAFETY: live by contract; owners have their rows, and nobody else uses them meanwhile.
+        let gathered = unsafe { world.gather_in_place((*object).data, &lengths) };
+        gathered.unwrap_or_else(|fault| fault::raise(fault));
+        stats::note(&Exchange { bytes: n * bytes, seconds_moving: watch.lap(), ..Exchange::of(Kind::Gather) });
+    }
+    // SAFETY: live by contract.
+    unsafe { mark(object, false) };
+}
+
+/// The ranks, on the thread that may talk to them: code of a program asks for rows nowhere else.
+fn ranks_here() -> &'static World {
+    here().unwrap_or_else(|| fault::raise(Fault::here("a thread asks for rows that other ranks have")))
+}
+
+/// Makes one element valid: its owner has it. Often enough, and the whole array is gathered.
+///
+/// # Safety
+/// `object` is a live array in rows that has `size` bytes at `offset`.
+pub(crate) unsafe fn element(object: *mut ArrayHeader, offset: i64, size: i64) {
+    let world = ranks_here();
+    let owner = {
+        let mut table = table();
+        let Some(rows) = table.get_mut(&(object as usize)) else { return };
+        rows.asked += 1;
+        let costs = world.settings.costs;
+        let whole = (rows.n * rows.bytes) as f64 / costs.bandwidth;
+        let row = offset / rows.bytes.max(1);
+        let is_owner = |rank: &usize| row < own_rows(rows.n, *rank, world.count).high;
+        let owner = (0..world.count).find(is_owner).unwrap_or(0);
+        (f64::from(rows.asked) * costs.latency < whole).then_some(owner)
+    };
+    let Some(owner) = owner else {
+        // SAFETY: passed on.
+        return unsafe { gather(object) };
+    };
+    let (offset, size) = (offset as usize, size as usize);
+    // SAFETY: the element lies within the array.
+    let element = unsafe { std::slice::from_raw_parts_mut((*object).data.add(offset), size) };
+    world.broadcast_from(element, owner).unwrap_or_else(|fault| fault::raise(fault));
+}
+
+/// Copies the rows that this rank has to a new array, which is in rows as well; `false` if the array is an ordinary one.
+///
+/// # Safety
+/// Live arrays of one shape; nobody else refers to `to`.
+pub(crate) unsafe fn copied(from: *mut ArrayHeader, to: *mut ArrayHeader) -> bool {
+    // SAFETY: live by contract.
+    if !unsafe { is_in_rows(from) } {
+        return false;
+    }
+    let mut table = table();
+    let Some(rows) = table.get(&(from as usize)).cloned() else { return false };
+    let Interval { low, high } = rows.valid[ranks_here().rank];
+    let (start, length) = ((low * rows.bytes) as usize, ((high - low) * rows.bytes) as usize);
+    // SAFETY: the rows lie within both arrays, which are apart.
+    unsafe {
+        std::ptr::copy_nonoverlapping((*from).data.add(start), (*to).data.add(start), length);
+        mark(to, true);
+    }
+    table.insert(to as usize, Rows { asked: 0, ..rows });
+    true
+}
+
+/// An array that is being released is in rows no longer.
+pub(crate) fn forget(object: *const ArrayHeader) {
+    table().remove(&(object as usize));
+}
+
+/// A new array takes elements of another one at the same places: ranks have those rows of it that they own, if they have the other one in rows.
+///
+/// # Safety
+/// Live arrays of one shape; nobody else refers to `to`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_rows_like(to: *mut ArrayHeader, from: *mut ArrayHeader) {
+    // SAFETY: live by contract.
+    unsafe {
+        if is_in_rows(from) && !is_in_rows(to) {
+            ranks_here().spread(to);
+        }
+    }
+}
