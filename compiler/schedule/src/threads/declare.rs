@@ -114,7 +114,7 @@ impl Lower<'_, '_> {
             };
             let stride = *bytes.last()?;
             let object = match object {
-                Some(object) if axis == 0 && self.has_rows() => *object,
+                Some(object) if self.may_keep_rows(part, axis) => *object,
                 _ => self.b.null(),
             };
             outputs.push(Output { base, object, per: one, first: zero, end: chunks.n, stride, bytes: stride, pieces, pitch });
@@ -164,7 +164,7 @@ impl Lower<'_, '_> {
         if self.cx.options.ranks {
             let how = if uneven { "take its chunks in turn" } else { "share it" };
             self.cx.remark(span, format!("ranks {how} over axis {axis} where that pays, and gather {left}"));
-            if axis == 0 && self.has_rows() && matches!(left, Left::Rows(_)) {
+            if matches!(left, Left::Rows(_)) && self.may_keep_rows(part, axis) {
                 self.cx.remark(span, "large results stay in rows with the ranks that compute them");
             }
             for read in self.emit.rows.clone() {

@@ -144,7 +144,7 @@ impl Lower<'_, '_> {
         let Case { inst, with, part, sinks, .. } = *case;
         let ThreadPlan { axis, grain, size, inside } = plan;
         let mut chunks = self.chunks_of(part, axis, CELLS, grain, size);
-        if self.has_rows() {
+        if self.may_keep_rows(part, axis) {
             // Rows of a rank begin anywhere.
             chunks.grain = 1;
         }

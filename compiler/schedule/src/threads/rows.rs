@@ -9,7 +9,7 @@
 //! few rows, at a distance that is known, are declared with the loop; the marks of the others are looked at before it. Inside of chunks nobody looks: threads
 //! cannot talk to other ranks.
 //!
-//! Leaves alone: arrays that a body hands on, or selects from with indices that it computes; views of other shapes; loops over other axes.
+//! Leaves alone: arrays that a body hands on, or selects from with indices that it computes; views of other shapes; loops over other axes, or with steps along the first.
 
 use ravel_nest::ir::Read;
 use ravel_types::Elem;
@@ -26,6 +26,15 @@ impl Facts<'_> {
     /// Whether arrays may be in rows.
     pub fn has_rows(&self) -> bool {
         self.options.ranks && self.options.device.is_none()
+    }
+
+    /// Whether rows of a partition may stay with ranks, which cut this axis anywhere: steps have to begin where they do.
+    pub fn may_keep_rows(&self, part: &Part, axis: usize) -> bool {
+        let steps = match &part.generator {
+            Generator::Known { step, .. } => step.as_ref().and_then(|step| step.first()),
+            Generator::Dyn { .. } => return false,
+        };
+        self.has_rows() && axis == 0 && steps.is_none_or(|step| self.const_i32(*step) == Some(1))
     }
 
     /// The first and the last row, beside the index itself, that a body with this index of axis 0 reads of an array. Nothing if it reads others.
