@@ -66,6 +66,7 @@ symbols! {
     device::ravel_device_variant(key, count, usual),
     device::ravel_device_variant_done(),
     rows::ravel_rows_like(to, from),
+    rows::ravel_rows_near(object, like, first, end, low, high),
     pool::ravel_parallel(work, ctx, n, chunk, late, shared),
     pool::ravel_threads(),
     pool::ravel_has_idle_threads(),

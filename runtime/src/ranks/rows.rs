@@ -325,6 +325,38 @@ pub(crate) fn forget(object: *const ArrayHeader) {
     table().remove(&(object as usize));
 }
 
+/// Every rank is about to compute indices `first..end` of rows of `like`, each of which reads rows `low` to `high` beside it of an array. If `like` is in rows,
+/// ranks get what their own ones need, or else the whole.
+///
+/// # Safety
+/// Live arrays.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_rows_near(
+    object: *mut ArrayHeader,
+    like: *mut ArrayHeader,
+    first: i64,
+    end: i64,
+    low: i64,
+    high: i64,
+) {
+    // SAFETY: live by contract.
+    unsafe {
+        if !is_in_rows(object) {
+            return;
+        }
+        if !is_in_rows(like) {
+            return gather(object);
+        }
+        let world = ranks_here();
+        let n = rows_of(like).0;
+        let own = |rank| Some(own_rows(n, rank, world.count).and(Interval::new(first, end)));
+        let indices: Vec<Option<Interval>> = (0..world.count).map(own).collect();
+        let fetch = world.fetch(&[Read { object, low, high }], &indices);
+        let fetched = fetch.and_then(|fetch| fetch.map_or(Ok(()), |fetch| world.finish(fetch.pending)));
+        fetched.unwrap_or_else(|fault| fault::raise(fault));
+    }
+}
+
 /// A new array takes elements of another one at the same places: ranks have those rows of it that they own, if they have the other one in rows.
 ///
 /// # Safety

@@ -88,6 +88,8 @@ class Ravel:
             macros = {"BUDGET": "1e9", "MOST": case.runs} | case.macros()
             source = (ROOT if case.training else BENCH) / case.sac
             command = [self.compiler, "build", "--backend", self.backend, "-I", str(BENCH / "common"), *macro_options(macros)]
+            if self.label == RANKS:
+                command.append("--ranks")
             try:
                 programs.output([*command, str(source), "-o", str(path)])
                 self.built[case.name] = path

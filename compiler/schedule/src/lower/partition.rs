@@ -43,7 +43,7 @@ impl Lower<'_, '_> {
                 let choice = self.choose(&case);
                 self.cx.decided(inst, &choice);
                 if !matches!(choice.plan, Plan::Threads(_) | Plan::FoldThreads(_)) {
-                    self.settle_rows();
+                    self.settle_rows_beside(part, sinks);
                 }
                 // Tiles come before the borders; threads make theirs.
                 if !matches!(choice.plan, Plan::Threads(_) | Plan::Tiles(_)) {

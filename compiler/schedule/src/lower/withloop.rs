@@ -148,7 +148,13 @@ impl Lower<'_, '_> {
         }
         let order = match order {
             Some(order) => order.into_iter().map(|n| (n, Vec::new())).collect(),
-            None => self.companies(with),
+            None => {
+                let mut order = self.companies(with);
+                if self.has_rows() && !with.ordered {
+                    self.thick_first(with, &mut order);
+                }
+                order
+            }
         };
         for (n, thin) in order.into_iter().filter(|_| !on_device) {
             self.cx.part = (with.parts.len() > 1).then_some(n);

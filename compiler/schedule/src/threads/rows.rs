@@ -13,14 +13,15 @@
 
 use ravel_nest::ir::Read;
 use ravel_types::Elem;
-use ravel_wir::{Generator, Op, Part, Region, Value};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
-use crate::facts::{Facts, Val};
+use crate::facts::{Facts, Sink, Val};
 use crate::lower::Lower;
 use crate::lower::emit::{Border, Key, RowsRead};
 
 /// Arrays of which an index reads more rows than this are gathered.
-const MOST_ROWS: i64 = 1 << 16;
+const MOST_ROWS: i64 = 256;
 
 impl Facts<'_> {
     /// Whether arrays may be in rows.
@@ -69,21 +70,38 @@ impl Facts<'_> {
 
     /// Bounds of `row - index`, if they are known.
     fn row_distance(&self, row: Value, index: Value) -> Option<(i64, i64)> {
-        let form = self.form(row);
+        let form = self.form(row).plus(&self.form(index), -1)?;
         let (mut low, mut high) = (form.constant, form.constant);
-        let mut is_near = false;
         for (v, factor) in form.terms {
-            if v == index {
-                is_near = factor == 1;
-                continue;
-            }
             let (least, most) = self.bounds(v);
             let ends = [least.checked_mul(factor)?, most.checked_mul(factor)?];
             low = low.checked_add(ends[0].min(ends[1]))?;
             high = high.checked_add(ends[0].max(ends[1]))?;
         }
-        let is_short = low > -MOST_ROWS && high < MOST_ROWS;
-        (is_near && is_short).then_some((low, high))
+        (low > -MOST_ROWS && high < MOST_ROWS).then_some((low, high))
+    }
+
+    /// May a body be run with elements that are rubbish? Its result is rubbish then, but it ends, and finds no fault.
+    fn takes_anything(&self, body: Region) -> bool {
+        let mut takes = true;
+        walk(self.func, body, &mut |_, inst| {
+            let op = &self.func.insts[inst].op;
+            takes &= !matches!(op, Op::Check { .. } | Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
+            takes &= !op.is_anchored();
+        });
+        takes
+    }
+
+    /// The partitions of a with-loop in an order in which threads begin: those that are thin along many axes come last, and find out what became
+    /// of the others.
+    pub fn thick_first(&self, with: &With, order: &mut [(usize, Vec<usize>)]) {
+        let thin_axes = |n: usize| match &with.parts[n].generator {
+            Generator::Known { lower, upper, .. } => {
+                lower.iter().zip(upper).filter(|(low, high)| self.is_successor(**low, **high)).count()
+            }
+            Generator::Dyn { .. } => 0,
+        };
+        order.sort_by_key(|(n, _)| thin_axes(*n));
     }
 }
 
@@ -154,6 +172,33 @@ impl Lower<'_, '_> {
     pub fn settle_rows(&mut self) {
         for read in std::mem::take(&mut self.emit.rows) {
             self.host_reads(read.object);
+        }
+    }
+
+    /// The same for a partition that every rank computes. Where its results are in rows, as its with-loop has left others there, each rank needs what its
+    /// own rows are made of; in others it computes rubbish.
+    pub fn settle_rows_beside(&mut self, part: &Part, sinks: &[Sink]) {
+        let (Generator::Known { lower, upper, .. }, true) = (&part.generator, self.takes_anything(part.body)) else {
+            return self.settle_rows();
+        };
+        let objects: Vec<Option<Val>> = sinks
+            .iter()
+            .map(|sink| match sink {
+                Sink::Slice { object, .. } => *object,
+                _ => None,
+            })
+            .collect();
+        let (&[Some(result)], Some((&low, &high))) = (&objects[..], lower.first().zip(upper.first())) else {
+            return self.settle_rows();
+        };
+        let (first, end) = (self.wide(low), self.wide(high));
+        for RowsRead { object, low, high } in self.emit.rows.clone() {
+            let marked = self.is_marked(object);
+            let reach = [self.b.i64(low), self.b.i64(high)];
+            self.b.begin_if(marked);
+            self.helper("ravel_rows_near", &[object, result, first, end, reach[0], reach[1]], None);
+            self.b.begin_else(&[]);
+            self.b.end_if(&[]);
         }
     }
 
