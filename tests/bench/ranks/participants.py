@@ -76,8 +76,8 @@ class Ravel:
     """A SaC program, on threads or on ranks of one thread. The number of measurements is fixed: no rank has to agree with
     the others on what a clock says."""
 
-    def __init__(self, compiler, backend, label, runs):
-        self.compiler, self.backend, self.label = compiler, backend, label
+    def __init__(self, compiler, backend, label, runs, options=()):
+        self.compiler, self.backend, self.label, self.options = compiler, backend, label, options
         self.runs = runs
         self.built = {}
 
@@ -88,10 +88,8 @@ class Ravel:
             macros = {"BUDGET": "1e9", "MOST": case.runs} | case.macros()
             source = (ROOT if case.training else BENCH) / case.sac
             command = [self.compiler, "build", "--backend", self.backend, "-I", str(BENCH / "common"), *macro_options(macros)]
-            if self.label == RANKS:
-                command.append("--ranks")
             try:
-                programs.output([*command, str(source), "-o", str(path)])
+                programs.output([*command, *self.options, str(source), "-o", str(path)])
                 self.built[case.name] = path
             except Unavailable as failure:
                 self.built[case.name] = failure
@@ -208,8 +206,8 @@ def participants(options, launch, peers):
     def on_ranks(command, ranks):
         return launch(ranks, command, {})
 
-    all_of_them = {name: Ravel(programs.RAVEL, backend, "now", runs)
-                   for name, runs in ((RANKS, on_ranks), (THREADS, on_threads), (SINGLE, alone))}
+    all_of_them = {RANKS: Ravel(programs.RAVEL, backend, "rows", on_ranks, ["--ranks"])}
+    all_of_them |= {name: Ravel(programs.RAVEL, backend, "now", runs) for name, runs in ((THREADS, on_threads), (SINGLE, alone))}
     if options.before:
         all_of_them[BEFORE] = Ravel(options.before, backend, "before", alone)
     if C in peers:
