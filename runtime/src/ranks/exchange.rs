@@ -7,11 +7,13 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 
 use super::World;
-use super::mpi::MOST_BYTES;
+use super::intervals::{Interval, own_rows};
+use super::mpi::{MOST_BYTES, Message};
 use super::plan::{Loop, Part};
+use super::rows::Place;
 use super::stats::Watch;
 use crate::abi::Output;
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 
 /// An output of at most so many bytes goes with the words.
 const SMALL: i64 = 64 << 10;
@@ -142,6 +144,46 @@ impl<'a> Exchange<'a> {
     pub fn each_output(&self, mut visit: impl FnMut(*mut u8, usize)) {
         let all: Vec<usize> = (0..self.outputs.len()).collect();
         (0..self.world.count).for_each(|rank| self.each_piece(rank, &all, &mut visit));
+    }
+
+    /// Every rank has computed its part of the rows of arrays, and sends each row to the rank that owns it. Returns the bytes that the rank gets that gets
+    /// most.
+    ///
+    /// # Safety
+    /// The outputs are live memory that nothing else uses, and this rank's part of them is computed.
+    pub unsafe fn hand_over(&self, place: Place, outputs: &[Output]) -> i64 {
+        let (me, count) = (self.world.rank, self.world.count);
+        let own: Vec<Interval> = (0..count).map(|rank| own_rows(place.rows, rank, count)).collect();
+        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        let mut bytes = vec![0; count];
+        for output in outputs {
+            for (rank, part) in self.parts.iter().enumerate() {
+                self.given.pieces(part, output, |offset, length| {
+                    let first = place.first + offset / output.stride;
+                    let rows = Interval::new(first, first + length / output.stride);
+                    for to in (0..count).filter(|to| *to != rank) {
+                        let rows = rows.and(own[to]);
+                        if rows.is_empty() {
+                            continue;
+                        }
+                        let length = rows.len() * output.stride;
+                        bytes[to] += length;
+                        let memory = output.base.wrapping_offset(((rows.low - place.first) * output.stride) as isize);
+                        let message = |rank| Message { rank, memory, length: length as usize };
+                        if rank == me {
+                            sent.push(message(to));
+                        } else if to == me {
+                            received.push(message(rank));
+                        }
+                    }
+                });
+            }
+        }
+        // SAFETY: by contract; rows that this rank owns are no others'.
+        let pending = unsafe { self.world.mpi.begin(&sent, &received) };
+        let finished = pending.and_then(|pending| self.world.mpi.finish(pending));
+        finished.unwrap_or_else(|why| fault::raise(Fault::new(why)));
+        bytes.into_iter().max().unwrap_or(0)
     }
 
     /// The parts of all ranks.

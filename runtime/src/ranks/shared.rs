@@ -82,7 +82,12 @@ pub(crate) unsafe fn run(
         Some(world) => {
             // SAFETY: declarations are true.
             let way = unsafe { Way::of(world, given, (declared.partials != 0, outputs), reads) };
-            note.bytes = way.exchange.bytes();
+            note.bytes = match way.place {
+                None => way.exchange.bytes(),
+                // Rows go to their owners.
+                Some(place) if given.in_turn => place.rows * outputs.iter().map(|output| output.stride).sum::<i64>(),
+                Some(_) => 0,
+            };
             if world.settings.check > 0 {
                 let sizes =
                     [n, chunk, late, declared.work, note.bytes, i64::from(way.place.is_some()), way.moved.needed];
@@ -119,13 +124,13 @@ impl Way {
     /// # Safety
     /// The declaration is true.
     unsafe fn of(world: &'static World, given: Loop, (partials, outputs): (bool, &[Output]), reads: &[Read]) -> Way {
-        let may_stay = !partials && !given.in_turn && given.late == 0;
+        let may_stay = !partials && given.late == 0;
         // SAFETY: by contract.
         let place = if may_stay { unsafe { world.keeps(given.n, outputs) } } else { None };
         let exchange = Exchange::new(world, given, if place.is_some() { Vec::new() } else { outputs.to_vec() });
         let indices: Vec<Option<Interval>> = match place {
-            Some(place) => world.indices(given.n, place).into_iter().map(Some).collect(),
-            None => exchange.parts().iter().map(|part| given.indices(part)).collect(),
+            Some(place) if !given.in_turn => world.indices(given.n, place).into_iter().map(Some).collect(),
+            _ => exchange.parts().iter().map(|part| given.indices(part)).collect(),
         };
         // SAFETY: by contract.
         let moved = unsafe { rows::moved(reads, &indices) };
@@ -148,9 +153,15 @@ impl Way {
         let world = exchange.world();
         let (own, part) = (indices[world.rank], exchange.parts()[world.rank]);
         // SAFETY: declarations are true, and the loop ends after the rows have come.
-        let fetch = unsafe { world.fetch(reads, &indices) }.unwrap_or_else(|fault| fault::raise(fault));
+        let mut fetch = unsafe { world.fetch(reads, &indices) }.unwrap_or_else(|fault| fault::raise(fault));
+        if let Some(fetch) = &mut fetch
+            && reads.iter().any(|read| outputs.iter().any(|output| output.object == read.object))
+        {
+            // What is changed in place must have been sent.
+            fetch.inner = Interval::default();
+        }
         let pieces = match (place, own) {
-            (Some(_), Some(own)) => Pieces::Indices([own, Interval::default()], given.chunk),
+            (Some(_), Some(own)) if !given.in_turn => Pieces::Indices([own, Interval::default()], given.chunk),
             _ => Pieces::Chunks(given, part),
         };
         let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
@@ -172,10 +183,16 @@ impl Way {
         let gathered = unsafe { sharing.meet(&mut watch) };
         note.seconds_waiting += gathered.waiting;
         note.seconds_moving += gathered.moving;
-        if place.is_some() {
+        if let Some(place) = place {
             (note.kind, note.bytes) = (Kind::Interval, moved.needed);
-            // SAFETY: declarations are true.
-            unsafe { world.keep(outputs) };
+            // SAFETY: declarations are true, and this rank has computed its part.
+            unsafe {
+                if given.in_turn {
+                    (note.kind, note.bytes) = (Kind::Exchange, sharing.exchange.hand_over(place, outputs));
+                    note.seconds_moving += watch.lap();
+                }
+                world.keep(outputs);
+            }
         }
         if let Some(before) = before {
             // SAFETY: declarations are true. Outputs have their old bytes, so that the loop can run again.
@@ -197,7 +214,8 @@ impl Way {
 impl World {
     /// Do ranks share a loop in such a way? Or why do they not?
     fn pays(&self, of: &Note, way: &Way) -> Result<(), Why> {
-        let moved = (way.moved.needed as f64, of.bytes as f64, way.moved.gathered as f64);
+        let results = of.bytes as f64 / if way.place.is_some() { self.count as f64 } else { 1.0 };
+        let moved = (way.moved.needed as f64, results, way.moved.gathered as f64);
         match self.settings.share {
             Share::Never => Err(Why::Never),
             _ if of.chunks < 2 && way.moved.gathered == 0 => Err(Why::OneChunk),

@@ -117,7 +117,17 @@ impl Lower<'_, '_> {
                 Some(object) if self.may_keep_rows(part, axis) => *object,
                 _ => self.b.null(),
             };
-            outputs.push(Output { base, object, per: one, first: zero, end: chunks.n, stride, bytes: stride, pieces, pitch });
+            outputs.push(Output {
+                base,
+                object,
+                per: one,
+                first: zero,
+                end: chunks.n,
+                stride,
+                bytes: stride,
+                pieces,
+                pitch,
+            });
         }
         Some(outputs)
     }
