@@ -331,8 +331,12 @@ fn run_program(mut run: Run) -> i32 {
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.source, run.file(), stage);
     }
-    let ranks = match run.ranks.filter(|count| *count > 1) {
-        Some(count) => match ranks::prepare(&run, compilation.options.backend.kind()) {
+    let is_simulated = match ranks::simulate(&mut compilation.options, &run) {
+        Ok(simulated) => simulated,
+        Err(status) => return status,
+    };
+    let ranks = match run.ranks.filter(|count| *count > 1 && !is_simulated) {
+        Some(count) => match ranks::prepare(&run) {
             Ok(launcher) => Some((launcher, count)),
             Err(status) => return status,
         },
