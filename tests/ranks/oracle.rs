@@ -12,7 +12,7 @@ use ravel_tests::{Failed, Finished, Trial, files_below, finish, ravel, repositor
 const RANKS: [&str; 4] = ["1", "2", "3", "7"];
 
 /// Topics whose programs make arrays by with-loops and read them in others.
-const TOPICS: [&str; 6] = ["empties", "comprehensions", "interleave", "library-array", "loops", "withloops"];
+const TOPICS: [&str; 6] = ["comprehensions", "empties", "folds", "library-array", "loops", "withloops"];
 
 /// A program that asks for the rounding errors of sums: the interpreter adds in order, where code does so in groups.
 const ROUNDS: &str = "folds/sums-of-sums-are-accurate";

@@ -99,6 +99,13 @@ struct Index {
     upper: Option<(Value, i64)>,
 }
 
+impl Index {
+    fn is_one_row(&self) -> bool {
+        let ends = self.lower.zip(self.upper);
+        self.value.0 == self.value.1 || ends.is_some_and(|((a, first), (b, end))| a == b && first + 1 == end)
+    }
+}
+
 struct Reader<'a> {
     func: &'a Func,
     defs: &'a SecondaryMap<Value, Option<Inst>>,
@@ -132,13 +139,18 @@ impl<'a> Reader<'a> {
         else {
             return;
         };
-        let (below, mut above) = (self.known(*lower), self.known(*upper));
         let is_within_frame = with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }));
+        let mut above = self.known(*upper);
+        if is_within_frame {
+            // There is an index, which is not negative.
+            above.value.0 = above.value.0.max(1);
+            self.known.insert(*upper, above);
+        }
+        let below = self.known(*lower);
         let least = if is_within_frame { below.value.0.max(0) } else { below.value.0 };
         if least < 0 {
             return;
         }
-        // There is an index, so this one stands above it.
         above.value.0 = above.value.0.max(least + 1);
         self.known.insert(*upper, above);
         let value = (least, above.value.1 - 1);
@@ -209,7 +221,7 @@ impl<'a> Reader<'a> {
         let rows = match known.distance {
             Some(distance) => distance.rows,
             // One row reads what it likes.
-            None if index.value.0 == index.value.1 => self.distance(&known)?,
+            None if index.is_one_row() => self.distance(&known)?,
             None => return None,
         };
         let fits = |n: i64| n.abs() < ANY.1;
@@ -544,6 +556,16 @@ mod tests {
         };
         assert_eq!(with("3"), "%v0 5..5");
         assert_eq!(with("4"), "%v0 whole");
+        // The last row, of an unknown number.
+        let last = |rows: &str, index: &str| {
+            let part = format!("part [%m] <= [%i] < [{rows}] {{ {index}  %x: f64 = sel %a, [%q]  yield %x }}");
+            let with = format!("%r: f64[s0] = with {{ {part} }} modarray %a");
+            reads("%a: f64[s0], %n: i32", &format!("%m: i32 = sub %n, 1  %l: i32 = add %n, 1  {with}"))
+        };
+        assert_eq!(last("%n", "%q: i32 = sub %n, 1"), "%v0 0..0");
+        assert_eq!(last("%n", "%q: i32 = sub %m, 3"), "%v0 -3..-3");
+        assert_eq!(last("%n", "%q: i32 = add 0, 0"), "%v0 whole");
+        assert_eq!(last("%l", "%q: i32 = sub %n, 1"), "%v0 whole");
     }
 
     #[test]
