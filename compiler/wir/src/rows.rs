@@ -517,7 +517,7 @@ mod tests {
     #[test]
     fn loops_count_upwards_below_a_bound() {
         let counted = |start: &str, step: &str, bound: &str| {
-            let body = format!("%q: i32 = add %i, %k  %y: f64 = sel %a, [%q, 0]  %t: f64 = add %s, %y");
+            let body = "%q: i32 = add %i, %k  %y: f64 = sel %a, [%q, 0]  %t: f64 = add %s, %y";
             let next = format!("%m: i32 = add %k, {step}  %go: bool = lt %m, {bound}  yield %go, %m, %t");
             of_body(&format!(
                 "%e: i32, %x: f64 = loop (%k: i32 = {start}, %s: f64 = 0.0) {{ {body}  {next} }}  yield %x"
