@@ -360,9 +360,9 @@ fn wrong_commands() -> Tested {
     }
     let mut interp = Command::new(ravel());
     refused(
-        place.here(interp.args(["run", "--ranks", "3", "--backend", "interp"]).arg(place.source())),
+        place.here(interp.args(["run", "--ranks", "3", "--trace", "calls"]).arg(place.source())),
         &place,
-        &["the interpreter runs on one rank alone"],
+        &["leave `--trace` or `--ranks` out"],
     )?;
     refused(place.run("3").env("PATH", place.folder()), &place, &["mpirun"])?;
     fs::write(place.source(), "int main() { return x; }\n")?;

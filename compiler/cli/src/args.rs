@@ -316,7 +316,8 @@ pub struct Run {
     /// Number of threads (also RAVEL_THREADS); all cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Run as N processes on this machine that share the work over MPI; `--threads` counts those of each
+    /// Run as N processes on this machine that share the work over MPI; `--threads` counts those of each. With `--backend interp` there is one process, which
+    /// simulates N ranks and looks whether each has the rows that it reads
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "emit", allow_negative_numbers = true)]
     pub ranks: Option<u16>,
     /// Drop index and shape checks

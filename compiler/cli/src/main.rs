@@ -184,9 +184,13 @@ fn options(
     };
     // For whoever looks for a pass that is wrong, or worth nothing.
     let words = |name: &str| std::env::var(name).unwrap_or_default();
-    let without = words("RAVEL_WITHOUT");
-    options.without =
-        without.split(',').filter(|pass| !pass.is_empty()).map(|pass| current(pass).to_string()).collect();
+    match words("RAVEL_WITHOUT").as_str() {
+        "all" => options.level = ravel_driver::Level::None,
+        without => {
+            let names = without.split(',').filter(|pass| !pass.is_empty());
+            options.without = names.map(|pass| current(pass).to_string()).collect();
+        }
+    }
     options.verify |= words("RAVEL_VERIFY") == "1";
     options
 }
@@ -331,8 +335,12 @@ fn run_program(mut run: Run) -> i32 {
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.source, run.file(), stage);
     }
-    let ranks = match run.ranks.filter(|count| *count > 1) {
-        Some(count) => match ranks::prepare(&run, compilation.options.backend.kind()) {
+    let is_simulated = match ranks::simulate(&mut compilation.options, &run) {
+        Ok(simulated) => simulated,
+        Err(status) => return status,
+    };
+    let ranks = match run.ranks.filter(|count| *count > 1 && !is_simulated) {
+        Some(count) => match ranks::prepare(&run) {
             Ok(launcher) => Some((launcher, count)),
             Err(status) => return status,
         },

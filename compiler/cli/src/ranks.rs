@@ -1,9 +1,9 @@
-//! `ravel run --ranks`: compiles a program once and has an MPI launcher start it several times on this machine.
+//! `ravel run --ranks`: compiles a program once and has an MPI launcher start it several times on this machine, or has the interpreter simulate that.
 
 use crate::args::Run;
 use crate::{explain, print_stats, report, watch};
 use ravel_driver::link::Linking;
-use ravel_driver::{Compilation, Kind};
+use ravel_driver::{Compilation, Kind, Options};
 use ravel_runtime::ranks::streams::{self, Lender};
 use ravel_runtime::{child, outputs, ranks, signals};
 use std::ffi::{OsStr, OsString};
@@ -119,20 +119,29 @@ fn on_path(name: &OsStr, search: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(search).map(|folder| folder.join(name)).find(is_program)
 }
 
+/// Sets the options for ranks that the interpreter simulates, if these are asked for; whether they are.
+///
+/// # Errors
+/// The exit status, after it was said what cannot be.
+pub fn simulate(options: &mut Options, run: &Run) -> Result<bool, i32> {
+    let count = run.ranks.filter(|_| options.backend.kind() == Kind::Interpreter);
+    if count.is_some_and(|count| count > 1) && !run.trace.is_empty() {
+        say!("ravel: --ranks: a trace is one of a single rank: leave `--trace` or `--ranks` out");
+        return Err(2);
+    }
+    options.simulated_ranks = count.filter(|_| run.trace.is_empty());
+    Ok(count.is_some())
+}
+
 /// Finds out what a run with ranks cannot have, before anything is compiled.
 ///
 /// # Errors
 /// The exit status, after the reason was said.
-pub fn prepare(run: &Run, kind: Kind) -> Result<Launcher, i32> {
+pub fn prepare(run: &Run) -> Result<Launcher, i32> {
     let refuse = |why: String| {
         say!("ravel: {why}");
         Err(2)
     };
-    if kind == Kind::Interpreter {
-        return refuse(
-            "--ranks: the interpreter runs on one rank alone; leave `--backend interp` or `--trace` out".into(),
-        );
-    }
     if run.profile.is_some() || run.perf_map {
         let what = if run.perf_map { "perf-map" } else { "profile" };
         return refuse(format!(

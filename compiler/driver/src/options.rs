@@ -38,6 +38,8 @@ pub struct Options {
     pub launch_work: f64,
     /// The program is for several ranks: they keep the rows of large arrays that they compute. Says what they share.
     pub ranks: bool,
+    /// The interpreter simulates so many ranks.
+    pub simulated_ranks: Option<u16>,
     /// For tests: plain counts of references give the processor away between load and store.
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
@@ -75,6 +77,7 @@ impl Default for Options {
             candidates: false,
             launch_work: ravel_schedule::LAUNCH_WORK,
             ranks: false,
+            simulated_ranks: None,
             widen_counts: false,
             at_prompt: false,
             profile: false,

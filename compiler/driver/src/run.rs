@@ -5,7 +5,7 @@ use crate::explain::Explanation;
 use crate::link::{LinkError, Linking};
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_diagnostics::{Code, Diagnostic};
-use ravel_interp::{RunError, Val};
+use ravel_interp::{Host, RunError, Simulation, Val};
 use ravel_runtime::fault::Report;
 use ravel_source::Span;
 use ravel_specialize::Entry;
@@ -32,6 +32,10 @@ impl Compilation {
         let module = self.wir(path)?;
         self.load_foreign()?;
         match self.options.backend.kind() {
+            // Ranks share the loops that there are after optimisation.
+            Kind::Interpreter if self.options.simulated_ranks.is_some() => {
+                Ok(Program::Interp(Arc::new(self.optimize(module)?)))
+            }
             // The oracle runs what the specialiser made: it judges the optimiser too.
             Kind::Interpreter => Ok(Program::Interp(Arc::new(module))),
             _ => {
@@ -70,9 +74,15 @@ impl Compilation {
         let places = |span, function: &str| self.functions.place(&self.map, span, function);
         let mut tracer = self.tracer();
         let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn ravel_interp::Observer);
-        let outcome = ravel_interp::run_with_places(module, ravel_runtime::natives::table::find, &places, observer);
+        let mut simulation = self.options.simulated_ranks.map(Simulation::new);
+        let natives = ravel_runtime::natives::table::find;
+        let host = Host { natives, places: &places, observer, ranks: simulation.as_mut() };
+        let outcome = ravel_interp::run_on(module, host);
         drop(tracer);
         let written = ravel_runtime::stream::finish();
+        if let Some(simulation) = simulation.filter(|_| ravel_runtime::stats::enabled()) {
+            let _ = writeln!(std::io::stderr(), "{simulation}");
+        }
         if let (Ok(_), Err(fault)) = (&outcome, written) {
             ravel_runtime::fault::raise(fault);
         }

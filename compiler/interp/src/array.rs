@@ -1,5 +1,6 @@
 //! Values of the interpreter: scalars, arrays in row-major order, handles of runtime objects.
 
+use crate::rows::Rows;
 use ravel_runtime::array::Array;
 use ravel_types::{Elem, Scalar};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct Arr {
     pub elem: Elem,
     pub shape: Vec<i64>,
     pub data: Data,
+    /// Who has which rows, if ranks are simulated and have some each; with nothing here, all have all.
+    pub(crate) rows: Option<Box<Rows>>,
 }
 
 /// Elements in row-major order.
@@ -72,6 +75,11 @@ impl Val {
 }
 
 impl Arr {
+    /// An array of these elements, as many as the shape says.
+    pub fn new(elem: Elem, shape: Vec<i64>, data: Data) -> Arr {
+        Arr { elem, shape, data, rows: None }
+    }
+
     /// An array of `count` zeros: zero bytes, null handles, blanks for `char`.
     pub fn zeros(elem: Elem, shape: Vec<i64>, count: usize) -> Arr {
         let data = match elem {
@@ -79,7 +87,7 @@ impl Arr {
             Elem::Char => Data::Bytes(vec![b' '; count]),
             _ => Data::Bytes(vec![0; count * elem.bytes()]),
         };
-        Arr { elem, shape, data }
+        Arr::new(elem, shape, data)
     }
 
     /// An array of the given scalars, as many as the shape says.
@@ -126,7 +134,7 @@ impl Arr {
             }
             Data::Handles(handles) => Data::Handles(handles[at..at + count].to_vec()),
         };
-        Arr { elem: self.elem, shape, data }
+        Arr::new(self.elem, shape, data)
     }
 
     /// Element `i` as a value of rank 0.

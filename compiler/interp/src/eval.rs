@@ -3,7 +3,8 @@
 use crate::array::{Arr, Data, Val};
 use crate::dynamic;
 use crate::last_use::{LastUses, last_uses};
-use crate::{Event, FaultReport, Natives, Observer, Places, RunError};
+use crate::ranks::Ranks;
+use crate::{Event, FaultReport, Host, Natives, Observer, Places, RunError};
 use ravel_runtime::buffer::{MAX_RANK, count_of};
 use ravel_runtime::fault::{self, Fault as RunFault};
 use ravel_source::Span;
@@ -27,6 +28,7 @@ pub struct Machine<'m> {
     pub natives: Natives,
     places: Places<'m>,
     pub(crate) observer: Option<&'m mut dyn Observer>,
+    pub(crate) ranks: Option<Ranks<'m>>,
     globals: Vec<Val>,
     last_uses: Vec<Option<Rc<LastUses>>>,
     stack_base: usize,
@@ -34,21 +36,19 @@ pub struct Machine<'m> {
 
 /// One call.
 pub struct Frame<'m> {
+    pub id: FuncId,
     pub func: &'m Func,
     uses: Rc<LastUses>,
     values: Vec<Option<Val>>,
 }
 
 impl<'m> Machine<'m> {
-    pub fn new(
-        module: &'m Module,
-        natives: Natives,
-        places: Places<'m>,
-        observer: Option<&'m mut dyn Observer>,
-    ) -> Machine<'m> {
+    pub fn new(module: &'m Module, host: Host<'m>) -> Machine<'m> {
+        let Host { natives, places, observer, ranks } = host;
+        let ranks = ranks.map(Ranks::new);
         let globals = module.globals.values().map(|g| null_of(&g.ty)).collect();
         let last_uses = vec![None; module.funcs.len()];
-        Machine { module, natives, places, observer, globals, last_uses, stack_base: stack_address() }
+        Machine { module, natives, places, observer, ranks, globals, last_uses, stack_base: stack_address() }
     }
 
     /// The outermost call.
@@ -80,7 +80,7 @@ impl<'m> Machine<'m> {
         let module = self.module;
         let func = &module.funcs[id];
         let uses = self.last_uses[id.as_u32() as usize].get_or_insert_with(|| Rc::new(last_uses(func))).clone();
-        let mut frame = Frame { func, uses, values: vec![None; func.values.len()] };
+        let mut frame = Frame { id, func, uses, values: vec![None; func.values.len()] };
         if self.stack_base.abs_diff(stack_address()) > MAX_STACK {
             return Err(frame.fault(func.span, RunFault::new("the recursion is too deep: the stack is exhausted")));
         }
@@ -109,6 +109,9 @@ impl<'m> Machine<'m> {
     fn inst(&mut self, frame: &mut Frame<'m>, inst: Inst) -> Run<()> {
         let func = frame.func;
         let data = &func.insts[inst];
+        if self.ranks.is_some() {
+            self.ranks_look(frame, inst)?;
+        }
         let results = match &data.op {
             Op::If { cond, then, els } => {
                 let branch = if frame.cond(*cond, data.span)? { *then } else { *els };
@@ -510,9 +513,7 @@ pub fn cell_at(array: &Arr, at: usize, count: usize, ty: &Ty) -> Val {
 pub fn boxed(val: Val) -> Val {
     match val {
         Val::Scalar(s) => Val::Array(Arc::new(Arr::from_scalars(s.elem(), Vec::new(), &[s]))),
-        Val::Handle(h) => {
-            Val::Array(Arc::new(Arr { elem: Elem::Handle, shape: Vec::new(), data: Data::Handles(vec![h]) }))
-        }
+        Val::Handle(h) => Val::Array(Arc::new(Arr::new(Elem::Handle, Vec::new(), Data::Handles(vec![h])))),
         array => array,
     }
 }

@@ -12,11 +12,14 @@ mod eval;
 mod last_use;
 mod natives;
 mod observe;
+mod ranks;
+mod rows;
 mod with_loop;
 
 pub use array::{Arr, Data, Val};
 pub use natives::tag;
 pub use observe::{Bounds, Event, Observer};
+pub use ranks::{Moved, Simulation};
 
 use ravel_runtime::fault::{Fault, Report};
 use ravel_runtime::natives::Native;
@@ -30,6 +33,17 @@ pub type Natives = fn(&str) -> Option<&'static Native>;
 
 /// The text of a place in a function, for faults that end the process inside C code.
 pub type Places<'a> = &'a (dyn Fn(Span, &str) -> String + Sync);
+
+/// What a run has around it.
+pub struct Host<'a> {
+    pub natives: Natives,
+    /// Texts for the places of calls of C functions.
+    pub places: Places<'a>,
+    /// Somebody who watches.
+    pub observer: Option<&'a mut dyn Observer>,
+    /// Ranks that the program is to run on.
+    pub ranks: Option<&'a mut Simulation>,
+}
 
 /// Why a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,23 +84,22 @@ impl FaultReport {
 /// # Errors
 /// See [`RunError`]; `exit` is among the faults.
 pub fn run(module: &Arc<Module>, natives: Natives) -> Result<Vec<Val>, RunError> {
-    run_with_places(module, natives, &no_place, None)
+    run_on(module, alone(natives))
 }
 
-/// [`run`], with texts for the places of calls of C functions, and with somebody who watches.
+/// [`run`], with more around it.
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run_with_places(
-    module: &Arc<Module>,
-    natives: Natives,
-    places: Places<'_>,
-    observer: Option<&mut dyn Observer>,
-) -> Result<Vec<Val>, RunError> {
+pub fn run_on(module: &Arc<Module>, host: Host<'_>) -> Result<Vec<Val>, RunError> {
     match module.entry {
-        Some(entry) => on_large_stack(module, natives, places, observer, entry, Vec::new()),
+        Some(entry) => on_large_stack(module, host, entry, Vec::new()),
         None => Ok(Vec::new()),
     }
+}
+
+fn alone(natives: Natives) -> Host<'static> {
+    Host { natives, places: &no_place, observer: None, ranks: None }
 }
 
 fn no_place(_: Span, function: &str) -> String {
@@ -98,22 +111,15 @@ fn no_place(_: Span, function: &str) -> String {
 /// # Errors
 /// See [`RunError`].
 pub fn run_func(module: &Arc<Module>, natives: Natives, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
-    on_large_stack(module, natives, &no_place, None, func, args)
+    on_large_stack(module, alone(natives), func, args)
 }
 
-fn on_large_stack(
-    module: &Arc<Module>,
-    natives: Natives,
-    places: Places<'_>,
-    observer: Option<&mut dyn Observer>,
-    func: FuncId,
-    args: Vec<Val>,
-) -> Result<Vec<Val>, RunError> {
+fn on_large_stack(module: &Arc<Module>, host: Host<'_>, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
     let module = module.clone();
     let work = move || {
         // For as long as the machine.
-        let observer = observer.map(|observer| observer as &mut dyn Observer);
-        eval::Machine::new(&module, natives, places, observer).call_entry(func, args)
+        let host = Host { observer: host.observer.map(|observer| observer as &mut dyn Observer), ..host };
+        eval::Machine::new(&module, host).call_entry(func, args)
     };
     let outcome = std::thread::scope(|scope| {
         stack::spawn_scoped(scope, "ravel-interp", stack::MAIN_STACK, work).map(std::thread::ScopedJoinHandle::join)

@@ -157,5 +157,5 @@ fn array_of(view: ArrayRef<'_>) -> Arr {
             })
         }
     };
-    Arr { elem, shape: view.shape().to_vec(), data }
+    Arr::new(elem, view.shape().to_vec(), data)
 }

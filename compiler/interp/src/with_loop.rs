@@ -3,6 +3,7 @@
 use crate::Event;
 use crate::array::{Arr, Val};
 use crate::eval::{Frame, Machine, Run, int_val, int_vector, position};
+use crate::rows::Rows;
 use ravel_runtime::buffer::count_of;
 use ravel_runtime::fault::{self, Fault};
 use ravel_source::Span;
@@ -45,7 +46,14 @@ impl<'m> Machine<'m> {
         for (op, result) in with.ops.iter().zip(&data.results) {
             building.push(start(frame, op, func.ty(*result), span)?);
         }
-        for part in &with.parts {
+        let sharing = match self.ranks {
+            Some(_) => {
+                let rows: Vec<Option<i64>> = building.iter().filter_map(Building::rows).collect();
+                self.ranks_begin(frame, with, &rows, span)?
+            }
+            None => None,
+        };
+        for (number, part) in with.parts.iter().enumerate() {
             let bounds = bounds_of(frame, &part.generator, span)?;
             if let Some(observer) = &mut self.observer {
                 let Bounds { lower, upper, step, width, .. } = &bounds;
@@ -55,12 +63,25 @@ impl<'m> Machine<'m> {
             if bounds.lower.iter().zip(&bounds.upper).any(|(l, u)| l >= u) {
                 continue;
             }
+            let own = match sharing {
+                Some(sharing) => self.ranks_enter(frame, inst, number, sharing, (&bounds.lower, &bounds.upper))?,
+                None => None,
+            };
             loop {
+                if let Some(own) = own {
+                    self.ranks_work(frame, own, index[0], span)?;
+                }
                 let params = match bounds.is_vector {
                     true => vec![int_vector(&index)],
                     false => index.iter().map(|i| int_val(*i)).collect(),
                 };
                 let cells = self.region(frame, part.body, params)?;
+                if self.ranks.is_some() {
+                    cells.iter().try_for_each(|cell| self.ranks_read(frame, cell, span))?;
+                }
+                if own.is_some() {
+                    self.ranks_combine();
+                }
                 for ((op, cell), building) in with.ops.iter().zip(cells).zip(&mut building) {
                     match building {
                         Building::Fold(acc) => {
@@ -74,8 +95,14 @@ impl<'m> Machine<'m> {
                     break;
                 }
             }
+            if own.is_some() {
+                self.ranks_meet();
+            }
         }
-        let results: Vec<Val> = building.into_iter().map(|b| finish(frame, b, span)).collect::<Run<_>>()?;
+        let mut results = Vec::with_capacity(building.len());
+        for building in building {
+            results.push(finish(frame, building, self.ranks_own(sharing), span)?);
+        }
         if let Some(observer) = &mut self.observer {
             observer.event(Event::WithEnd { results: &results }, span);
         }
@@ -112,6 +139,17 @@ fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, span: Span) -
             Ok(Val::Array(Arc::new(Arr::from_scalars(a.elem, a.shape.clone(), &values))))
         }
         _ => Err(frame.internal(span, "accumulator and cell differ in kind")),
+    }
+}
+
+impl Building {
+    /// Number of rows of an array, if it will have an axis; nothing for folds.
+    fn rows(&self) -> Option<Option<i64>> {
+        match self {
+            Building::Array { array: Some(array), .. } => Some(array.shape.first().copied()),
+            Building::Array { frame, .. } => Some(frame.first().copied()),
+            Building::Fold(_) => None,
+        }
     }
 }
 
@@ -273,8 +311,8 @@ fn write_cell(frame: &Frame<'_>, building: &mut Building, index: &[i64], cell: &
     Ok(())
 }
 
-fn finish(frame: &Frame<'_>, building: Building, span: Span) -> Run<Val> {
-    let (array, ty) = match building {
+fn finish(frame: &Frame<'_>, building: Building, rows: Option<Box<Rows>>, span: Span) -> Run<Val> {
+    let (mut array, ty) = match building {
         Building::Fold(acc) => return Ok(acc),
         Building::Array { array: Some(array), ty, .. } => (array, ty),
         // No index at all: the cell shape is what was said, the default's, or what the type knows.
@@ -286,5 +324,6 @@ fn finish(frame: &Frame<'_>, building: Building, span: Span) -> Run<Val> {
             (allocate(frame, &lead, &cell, &default, &ty, span)?, ty)
         }
     };
+    array.rows = rows;
     Ok(if ty.is_scalar() { array.element(0) } else { Val::Array(Arc::new(array)) })
 }

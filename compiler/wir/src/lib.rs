@@ -33,6 +33,7 @@ pub mod dependence;
 pub mod ir;
 pub mod parse;
 pub mod print;
+pub mod rows;
 pub mod slots;
 mod tokens;
 pub mod traverse;

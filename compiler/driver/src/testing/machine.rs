@@ -236,7 +236,7 @@ fn to_interpreter(word: &Word, elem: Elem) -> Option<Val> {
         Word::Object(array) => {
             let view = array.view();
             let data = Data::Bytes(bytes_of(array)?);
-            Val::Array(Arc::new(Arr { elem, shape: view.shape().to_vec(), data }))
+            Val::Array(Arc::new(Arr::new(elem, view.shape().to_vec(), data)))
         }
     })
 }
