@@ -19,9 +19,8 @@ impl Lower<'_, '_> {
         carried: Vec<Val>,
     ) -> Result<Vec<Val>> {
         self.facts.set_ranges(with);
-        let bodies: Vec<_> =
-            [part].into_iter().chain(around.thin.iter().map(|m| &with.parts[*m])).map(|part| part.body).collect();
-        let before = self.begin_row_reads(&bodies, around.borders);
+        let parts: Vec<_> = [part].into_iter().chain(around.thin.iter().map(|m| &with.parts[*m])).collect();
+        let before = self.begin_row_reads(with, &parts, around.borders)?;
         let carried = self.partition_in_rows(inst, with, part, (sinks, around), carried)?;
         self.end_row_reads(before);
         Ok(carried)

@@ -198,8 +198,8 @@ impl Lower<'_, '_> {
     /// A with-loop that has nothing but folds, as a whole; false if each partition is for itself.
     fn folds_on_host(&mut self, inst: Inst, with: &With) -> Result<bool> {
         self.facts.set_ranges(with);
-        let bodies: Vec<_> = with.parts.iter().map(|part| part.body).collect();
-        let before = self.begin_row_reads(&bodies, &[]);
+        let parts: Vec<_> = with.parts.iter().collect();
+        let before = self.begin_row_reads(with, &parts, &[])?;
         if let Some((part, _)) = self.folds_for_threads(inst, with) {
             self.preload(part.body);
         }

@@ -7,15 +7,18 @@
 //! An array whose rows lie with the ranks that computed them bears a mark in its header, and code that reads elements looks there, as it does for arrays
 //! on a device. A loop that ranks share reads rows around its own instead. So where a partition begins, its arrays are sorted: those of which an index reads
 //! few rows, at a distance that is known, are declared with the loop; the marks of the others are looked at before it. Inside of chunks nobody looks: threads
-//! cannot talk to other ranks.
+//! cannot talk to other ranks. What is declared is certified: [`ravel_wir::rows`] finds the rows once more, by means of its own.
 //!
 //! Leaves alone: arrays that a body hands on, or selects from with indices that it computes; views of other shapes; loops over other axes, or with steps along the first.
 
 use ravel_nest::ir::Read;
+use ravel_source::Span;
 use ravel_types::Elem;
+use ravel_wir::rows::{Reads, RowFinder};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
+use crate::Result;
 use crate::facts::{Facts, Sink, Val};
 use crate::lower::Lower;
 use crate::lower::emit::{Border, Key, RowsRead};
@@ -92,6 +95,26 @@ impl Facts<'_> {
         takes
     }
 
+    /// What is planned for an array, if intervals that are computed from WIR alone say that it is so; nothing if these are not known.
+    ///
+    /// # Errors
+    /// A body reads rows that the plan leaves out.
+    fn certified(&self, certified: &Reads, array: Value, (low, high): (i64, i64)) -> Result<Option<(i64, i64)>> {
+        if certified.whole.contains(&array) {
+            return Ok(None);
+        }
+        match certified.rows.iter().find(|read| read.array == array) {
+            Some(read) if read.low < low || read.high > high => {
+                let (from, to) = (read.low, read.high);
+                self.unsupported(
+                    Span::NONE,
+                    format!("rows {from:+} to {to:+} of {array} where rows {low:+} to {high:+} are planned"),
+                )
+            }
+            _ => Ok(Some((low, high))),
+        }
+    }
+
     /// The partitions of a with-loop in an order in which threads begin: those that are thin along many axes come last, and find out what became
     /// of the others.
     pub fn thick_first(&self, with: &With, order: &mut [(usize, Vec<usize>)]) {
@@ -106,17 +129,19 @@ impl Facts<'_> {
 }
 
 impl Lower<'_, '_> {
-    /// Sorts the arrays that bodies read, whose first parameters are indices of axis 0, and what lies around them. Returns what was sorted before:
-    /// hand it to [`Self::end_row_reads`].
-    pub fn begin_row_reads(&mut self, bodies: &[Region], borders: &[Border]) -> Vec<RowsRead> {
+    /// Sorts the arrays that partitions read, and what lies around them. Returns what was sorted before: hand it to [`Self::end_row_reads`].
+    pub fn begin_row_reads(&mut self, with: &With, parts: &[&Part], borders: &[Border]) -> Result<Vec<RowsRead>> {
         let before = self.emit.rows.clone();
         if !self.has_rows() || self.site.in_parfor() {
-            return before;
+            return Ok(before);
         }
+        let finder = RowFinder::new(self.func);
         let mut found: Vec<RowsRead> = Vec::new();
         let mut others: Vec<Val> = Vec::new();
-        for &body in bodies {
+        for part in parts {
+            let body = part.body;
             let index = self.func.regions[body].params.first().copied();
+            let certified = finder.of_part(with, part);
             for v in self.live.free(body).to_vec() {
                 let ty = self.func.ty(v);
                 if !self.is_object(v) || ty.elem == Elem::Handle || !self.has_val(v) {
@@ -124,6 +149,10 @@ impl Lower<'_, '_> {
                 }
                 let has_rows = ty.rank().is_some_and(|rank| rank > 0) && !self.is_view(v);
                 let reach = index.filter(|_| has_rows).and_then(|index| self.reach(body, index, v));
+                let reach = match reach {
+                    Some(reach) => self.certified(&certified, v, reach)?,
+                    None => None,
+                };
                 let object = self.val(v);
                 match reach {
                     Some((low, high)) if low <= high => found.push(RowsRead { object, low, high }),
@@ -149,7 +178,7 @@ impl Lower<'_, '_> {
         // Those of unknown rank have no address that is made sure of elsewhere.
         others.into_iter().for_each(|object| self.host_reads(object));
         self.emit.rows = rows;
-        before
+        Ok(before)
     }
 
     /// The arrays that the loop in hand reads in rows, for its declaration.
