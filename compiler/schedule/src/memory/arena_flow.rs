@@ -398,11 +398,7 @@ impl<'f> Flow<'f> {
             }
         };
         match &inst.op {
-            Op::If { .. }
-            | Op::For { .. }
-            | Op::Loop { .. }
-            | Op::Select { .. }
-            | Op::IntCmp(..) => {}
+            Op::If { .. } | Op::For { .. } | Op::Loop { .. } | Op::Select { .. } | Op::IntCmp(..) => {}
             // Ranks note which rows they have of an object.
             Op::ParFor { shared, .. } => {
                 let objects = shared.iter().flat_map(|shared| shared.objects());
