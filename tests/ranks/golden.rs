@@ -39,7 +39,8 @@ fn has_effects(program: &Golden, modules: &[String]) -> bool {
 fn run(program: &Golden, build: Build, launcher: Launcher, counts: &[usize]) -> Result<(), Failed> {
     let built = tempfile::tempdir()?;
     let backend = of_processor().first().copied().unwrap_or("cranelift");
-    let mut alone = Way::Executable { backend }.command(&program.source, program.options().chain(build.options()), built.path())?;
+    let mut alone =
+        Way::Executable { backend }.command(&program.source, program.options().chain(build.options()), built.path())?;
     let place = tempfile::tempdir()?;
     let alone = alone.args(&program.arguments).env("RAVEL_THREADS", "1").current_dir(place.path());
     let alone = ravel_tests::finish(alone, program.input.as_bytes())?;
