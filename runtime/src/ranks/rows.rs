@@ -153,6 +153,18 @@ fn wanted(rows: &Rows, read: &Read, indices: &[Option<Interval>]) -> Vec<Interva
     indices.iter().map(of).collect()
 }
 
+/// What a loop reads of each array, which may bear several names in it.
+fn joined(reads: &[Read]) -> Vec<Read> {
+    let mut joined: Vec<Read> = Vec::new();
+    for read in reads {
+        match joined.iter_mut().find(|other| other.object == read.object) {
+            Some(other) => (other.low, other.high) = (other.low.min(read.low), other.high.max(read.high)),
+            None => joined.push(*read),
+        }
+    }
+    joined
+}
+
 /// Rows on their way to the ranks that need them.
 pub(super) struct Fetch {
     pub pending: Pending,
@@ -175,7 +187,7 @@ pub(super) struct Moved {
 /// The objects are live arrays.
 pub(super) unsafe fn moved(reads: &[Read], indices: &[Option<Interval>]) -> Moved {
     let mut moved = Moved::default();
-    for read in reads {
+    for read in &joined(reads) {
         // SAFETY: live by contract.
         if unsafe { is_in_rows(read.object) }
             && let Some(rows) = table().get(&(read.object as usize))
@@ -196,7 +208,7 @@ impl World {
         let mut messages = [Vec::new(), Vec::new()];
         let own = indices[self.rank];
         let mut inner = own.unwrap_or_default();
-        for read in reads {
+        for read in &joined(reads) {
             // SAFETY: live by contract.
             let (in_rows, data) = unsafe { (is_in_rows(read.object), (*read.object).data) };
             let mut table = table();

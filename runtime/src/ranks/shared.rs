@@ -151,6 +151,16 @@ impl Way {
     ) {
         let Way { exchange, place, indices, moved } = self;
         let world = exchange.world();
+        if place.is_none() {
+            // Ranks are going to send each other whole rows of these, also what the loop leaves as it is in them.
+            let of = |output: &Output| output.object;
+            // SAFETY: declarations are true.
+            outputs
+                .iter()
+                .map(of)
+                .filter(|object| !object.is_null())
+                .for_each(|object| unsafe { rows::gather(object) });
+        }
         let (own, part) = (indices[world.rank], exchange.parts()[world.rank]);
         // SAFETY: declarations are true, and the loop ends after the rows have come.
         let mut fetch = unsafe { world.fetch(reads, &indices) }.unwrap_or_else(|fault| fault::raise(fault));

@@ -115,7 +115,11 @@ impl Lower<'_, '_> {
             let stride = *bytes.last()?;
             let object = match object {
                 Some(object) if self.may_keep_rows(part, axis) => *object,
-                _ => self.b.null(),
+                Some(object) => {
+                    self.gather_before_others_send(*object);
+                    self.b.null()
+                }
+                None => self.b.null(),
             };
             outputs.push(Output {
                 base,

@@ -238,6 +238,18 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Results that ranks are going to send each other may be in rows, as the array is that they were made of: whole rows are sent, also what a loop leaves as
+    /// it is in them.
+    pub fn gather_before_others_send(&mut self, object: Val) {
+        if self.has_rows() && !self.site.in_parfor() {
+            let marked = self.is_marked(object);
+            self.b.begin_if(marked);
+            self.helper("ravel_device_to_host", &[object], None);
+            self.b.begin_else(&[]);
+            self.b.end_if(&[]);
+        }
+    }
+
     /// A new array that takes elements of another one at the same places: where that one is in rows, it is as well.
     pub fn rows_like(&mut self, to: Val, from: Val) {
         if self.has_rows() && !self.site.in_parfor() {
