@@ -19,7 +19,7 @@ const TOPICS: [&str; 6] = ["comprehensions", "empties", "folds", "library-array"
 const DIFFERENT: [&str; 2] = ["folds/sums-of-sums-are-accurate", "foreign/functions-of-c"];
 
 /// Every so many programs of the topics are run.
-const STRIDE: usize = 4;
+const STRIDE: usize = 6;
 
 fn simulated(program: &Golden, ranks: &str, without: &str) -> Result<Finished, Failed> {
     // Programs may write files: each run has a folder of its own.
