@@ -19,7 +19,7 @@ const TOPICS: [&str; 6] = ["comprehensions", "empties", "folds", "library-array"
 const DIFFERENT: [&str; 2] = ["folds/sums-of-sums-are-accurate", "foreign/functions-of-c"];
 
 /// Every so many programs of the topics are run.
-const STRIDE: usize = 4;
+const STRIDE: usize = 6;
 
 fn simulated(program: &Golden, ranks: &str, without: &str) -> Result<Finished, Failed> {
     // Programs may write files: each run has a folder of its own.
@@ -60,7 +60,7 @@ pub fn trials() -> Vec<Trial> {
     let is_all = std::env::var("RAVEL_TEST_RANKS").unwrap_or_default().starts_with("all");
     let golden = repository().join("tests/golden");
     let is_chosen = |at: usize, output: &Path| {
-        is_all || at % STRIDE == 0 && TOPICS.iter().any(|topic| output.starts_with(golden.join(topic)))
+        is_all || at.is_multiple_of(STRIDE) && TOPICS.iter().any(|topic| output.starts_with(golden.join(topic)))
     };
     let mut trials = vec![Trial::test("oracle/borders-alone", borders_alone)];
     for (at, output) in files_below(&golden, "out").into_iter().enumerate() {

@@ -126,7 +126,7 @@ fn on_path(name: &OsStr, search: &OsStr) -> Option<PathBuf> {
 pub fn simulate(options: &mut Options, run: &Run) -> Result<bool, i32> {
     let count = run.ranks.filter(|_| options.backend.kind() == Kind::Interpreter);
     if count.is_some_and(|count| count > 1) && !run.trace.is_empty() {
-        say!("ravel: --ranks: a trace is one of a single rank: leave `--trace` or `--ranks` out");
+        say!("ravel: --ranks: a trace shows one rank: leave `--trace` or `--ranks` out");
         return Err(2);
     }
     options.simulated_ranks = count.filter(|_| run.trace.is_empty());

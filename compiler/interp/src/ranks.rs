@@ -114,6 +114,10 @@ impl<'m> Ranks<'m> {
     /// Reads rows of an array, or all of them, by whoever is at work.
     fn read(&mut self, array: &Arr, row: Option<i64>) -> Result<(), String> {
         let (Some(rows), Some(count)) = (&array.rows, array.shape.first()) else { return Ok(()) };
+        if row.is_some_and(|row| !(0..*count).contains(&row)) {
+            // The selection says so itself.
+            return Ok(());
+        }
         let wanted = row.map_or(0..*count, |row| row..row + 1);
         let poisoned = |rank: usize| {
             let (row, valid) = rows.missing(rank, wanted.clone())?;

@@ -113,3 +113,11 @@ fn a_declaration_that_is_too_narrow_is_found() {
     let other = poisoned(STENCIL, |reads| RowReads { low: reads.low - 5, high: reads.high - 5, ..reads });
     assert_eq!(other, "rank 0 reads row 3 of an array of which it has rows 0..3");
 }
+
+#[test]
+fn an_index_out_of_range_is_a_fault_of_the_program() {
+    let vector = "%w: f64[*] = widen %a  %b: f64[10] = with { part [0] <= [%j] < [10] {
+        %k: i32 = add %j, 5  %v: i32[1] = array [%k]  %p: f64 = seldyn %w, %v  yield %p } } genarray [10] cell []";
+    let result = run_main("f64[10]", &format!("{NUMBERS} {vector} yield %b"), &mut Simulation::new(3));
+    assert!(matches!(result, Err(RunError::Fault(_))), "{result:?}");
+}
