@@ -26,11 +26,11 @@ pub(super) struct Settings {
     pub costs: Costs,
 }
 
-/// Times that ranks meet to find out how long it takes, after as many to get used to it.
-const MEETINGS: u32 = 8;
+/// Times that ranks meet to find out how long it takes. The fastest counts: others were disturbed.
+const MEETINGS: u32 = 16;
 /// Bytes of each rank that are moved to find out how long that takes.
 const SAMPLE: usize = 1 << 20;
-/// Times that they are moved. The fastest counts: others were disturbed.
+/// Times that they are moved.
 const SAMPLES: u32 = 4;
 
 impl Settings {
@@ -74,14 +74,12 @@ fn told() -> Result<(Share, u8), Fault> {
 /// Seconds that ranks need to meet, and bytes that each receives in a second.
 fn measure(mpi: &Mpi, count: usize) -> Result<(f64, f64), String> {
     let mut words = vec![0; 8 * count];
-    let mut start = Instant::now();
-    for meeting in 0..2 * MEETINGS {
-        if meeting == MEETINGS {
-            start = Instant::now();
-        }
+    let mut latency = f64::MAX;
+    for _ in 0..MEETINGS {
+        let start = Instant::now();
         mpi.all_gather(&[0; 8], &mut words)?;
+        latency = latency.min(start.elapsed().as_secs_f64());
     }
-    let latency = start.elapsed().as_secs_f64() / f64::from(MEETINGS);
     let (own, mut all) = (vec![0; SAMPLE], vec![0; SAMPLE * count]);
     mpi.all_gather(&own, &mut all)?;
     let mut fastest = f64::MAX;

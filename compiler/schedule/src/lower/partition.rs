@@ -41,7 +41,11 @@ impl Lower<'_, '_> {
                 let case = Case::new(inst, with, part, sinks, !carried.is_empty());
                 let choice = self.choose(&case);
                 self.cx.decided(inst, &choice);
-                if !matches!(choice.plan, Plan::Threads(_) | Plan::FoldThreads(_)) {
+                let is_shared = match &choice.plan {
+                    Plan::Threads(plan) => plan.axis == 0 || !self.is_row_beside(part, sinks),
+                    plan => matches!(plan, Plan::FoldThreads(_)),
+                };
+                if !is_shared {
                     self.settle_rows_beside(part, sinks);
                 }
                 // Tiles come before the borders; threads make theirs.

@@ -153,9 +153,13 @@ impl Lower<'_, '_> {
             if axis == 0 { self.outer_border(border) } else { self.whole_border(border) }
         }
         self.preload_company(with, around.thin);
-        let outputs = self.rows_left(part, &chunks, sinks);
-        let left = self.rows_of(sinks, axis);
-        let shared = self.declaration(self.func.insts[inst].span, (part, axis), left, outputs);
+        let shared = if axis > 0 && self.is_row_beside(part, sinks) {
+            None
+        } else {
+            let outputs = self.rows_left(part, &chunks, sinks);
+            let left = self.rows_of(sinks, axis);
+            self.declaration(self.func.insts[inst].span, (part, axis), left, outputs)
+        };
         let (chunk, _) = self.begin_chunks(part, &chunks, shared)?;
         for border in around.borders.iter().filter(|_| axis == 0) {
             self.border_of_rows(border, chunk.low, chunk.high);

@@ -13,7 +13,7 @@
 
 use ravel_nest::ir::Read;
 use ravel_source::Span;
-use ravel_types::Elem;
+use ravel_types::{BinOp, Elem};
 use ravel_wir::rows::{Reads, RowFinder};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
@@ -25,6 +25,8 @@ use crate::lower::emit::{Border, Key, RowsRead};
 
 /// Arrays of which an index reads more rows than this are gathered.
 const MOST_ROWS: i64 = 256;
+/// Minima, maxima and choices inside of each other are followed so far.
+const MOST_NESTED: usize = 4;
 
 impl Facts<'_> {
     /// Whether arrays may be in rows.
@@ -71,17 +73,48 @@ impl Facts<'_> {
         Some(reach)
     }
 
-    /// Bounds of `row - index`, if they are known.
+    /// Bounds of `row - index`, if both are known.
     fn row_distance(&self, row: Value, index: Value) -> Option<(i64, i64)> {
-        let form = self.form(row).plus(&self.form(index), -1)?;
-        let (mut low, mut high) = (form.constant, form.constant);
-        for (v, factor) in form.terms {
+        let (low, high) = self.distance_bounds(row, index, MOST_NESTED)?;
+        (low > -MOST_ROWS && high < MOST_ROWS).then_some((low, high))
+    }
+
+    /// Bounds of `row - index`, each of which may be beyond all numbers of rows.
+    fn distance_bounds(&self, row: Value, index: Value, depth: usize) -> Option<(i64, i64)> {
+        let form = self.form(row);
+        // A minimum, a maximum or a choice, and a number.
+        if let [(v, 1)] = form.terms[..]
+            && v != index
+            && depth > 0
+            && let Some(inst) = self.live.def(v)
+        {
+            let of = |v: &Value| self.distance_bounds(*v, index, depth - 1);
+            let bounds = match &self.func.insts[inst].op {
+                Op::Bin(BinOp::Max, a, b) => Some((of(a)?, of(b)?)).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))),
+                Op::Bin(BinOp::Min, a, b) => Some((of(a)?, of(b)?)).map(|(a, b)| (a.0.min(b.0), a.1.min(b.1))),
+                Op::Select { then, els, .. } => Some((of(then)?, of(els)?)).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))),
+                _ => None,
+            };
+            if let Some((low, high)) = bounds {
+                return Some((low.saturating_add(form.constant), high.saturating_add(form.constant)));
+            }
+        }
+        let difference = form.clone().plus(&self.form(index), -1)?;
+        let (mut low, mut high) = (difference.constant, difference.constant);
+        for (v, factor) in difference.terms {
             let (least, most) = self.bounds(v);
             let ends = [least.checked_mul(factor)?, most.checked_mul(factor)?];
             low = low.checked_add(ends[0].min(ends[1]))?;
             high = high.checked_add(ends[0].max(ends[1]))?;
         }
-        (low > -MOST_ROWS && high < MOST_ROWS).then_some((low, high))
+        // The index ends below a bound that need not be a number.
+        if let Some(upper) = self.upper_of[index]
+            && let Some(last) = form.plus(&self.form(upper), -1)
+            && last.terms.is_empty()
+        {
+            low = low.max(last.constant + 1);
+        }
+        Some((low, high))
     }
 
     /// May a body be run with elements that are rubbish? Its result is rubbish then, but it ends, and finds no fault.
@@ -128,7 +161,23 @@ impl Facts<'_> {
     }
 }
 
+impl Facts<'_> {
+    /// The array that a partition has its results in, and the bounds of its rows, if every rank may compute all of it, with rubbish in what it reads.
+    fn is_beside(&self, part: &Part, sinks: &[Sink]) -> Option<(Val, Value, Value)> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let &[Sink::Slice { object: Some(result), .. }] = sinks else { return None };
+        let bounds = self.takes_anything(part.body).then(|| lower.first().zip(upper.first()))?;
+        bounds.map(|(low, high)| (result, *low, *high))
+    }
+}
+
 impl Lower<'_, '_> {
+    /// Is this a row of an array that other partitions of a with-loop leave in rows, maybe? Then every rank computes it.
+    pub fn is_row_beside(&self, part: &Part, sinks: &[Sink]) -> bool {
+        !self.emit.rows.is_empty()
+            && self.is_beside(part, sinks).is_some_and(|(_, low, high)| self.is_successor(low, high))
+    }
+
     /// Sorts the arrays that partitions read, and what lies around them. Returns what was sorted before: hand it to [`Self::end_row_reads`].
     pub fn begin_row_reads(&mut self, with: &With, parts: &[&Part], borders: &[Border]) -> Result<Vec<RowsRead>> {
         let before = self.emit.rows.clone();
@@ -207,19 +256,7 @@ impl Lower<'_, '_> {
     /// The same for a partition that every rank computes. Where its results are in rows, as its with-loop has left others there, each rank needs what its
     /// own rows are made of; in others it computes rubbish.
     pub fn settle_rows_beside(&mut self, part: &Part, sinks: &[Sink]) {
-        let (Generator::Known { lower, upper, .. }, true) = (&part.generator, self.takes_anything(part.body)) else {
-            return self.settle_rows();
-        };
-        let objects: Vec<Option<Val>> = sinks
-            .iter()
-            .map(|sink| match sink {
-                Sink::Slice { object, .. } => *object,
-                _ => None,
-            })
-            .collect();
-        let (&[Some(result)], Some((&low, &high))) = (&objects[..], lower.first().zip(upper.first())) else {
-            return self.settle_rows();
-        };
+        let Some((result, low, high)) = self.is_beside(part, sinks) else { return self.settle_rows() };
         let (first, end) = (self.wide(low), self.wide(high));
         for RowsRead { object, low, high } in self.emit.rows.clone() {
             let marked = self.is_marked(object);
