@@ -170,6 +170,9 @@ impl Lower<'_, '_> {
 
     /// The arrays that were sorted are not read in rows after all: their marks are looked at here.
     pub fn settle_rows(&mut self) {
+        if self.site.in_parfor() {
+            return;
+        }
         for read in std::mem::take(&mut self.emit.rows) {
             self.host_reads(read.object);
         }
@@ -178,6 +181,10 @@ impl Lower<'_, '_> {
     /// The same for a partition that every rank computes. Where its results are in rows, as its with-loop has left others there, each rank needs what its
     /// own rows are made of; in others it computes rubbish.
     pub fn settle_rows_beside(&mut self, part: &Part, sinks: &[Sink]) {
+        // What a chunk reads was declared with its loop, or looked at before.
+        if self.site.in_parfor() {
+            return;
+        }
         let (Generator::Known { lower, upper, .. }, true) = (&part.generator, self.takes_anything(part.body)) else {
             return self.settle_rows();
         };

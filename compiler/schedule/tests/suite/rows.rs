@@ -5,11 +5,13 @@ use crate::common::{explained_for_threads, for_threads, for_threads_alone};
 /// What stands where somebody looks whether the elements of an array are with other ranks.
 const ASKS: &str = "ravel_device_to_host";
 
+/// The same of rows near those of another array.
+const NEAR: &str = "ravel_rows_near";
+
 /// An array `%a` of dear cells, and one `%b` that a with-loop with `part`s makes of it, whose cells are dear as well: `%x` is what `reads` finds.
 fn program(reads: &str, generator: &str, before: &str) -> String {
     format!(
-        "func @f1 \"seen\" noinline (%p: f64[400,900], %q: i32) -> (f64) {{ %r: f64 = sel %p, [%q, %q] yield %r }}
-         entry @f0 func @f0 \"main\" (%n: i32) -> (f64[400,900]) {{
+        "entry @f0 func @f0 \"main\" (%n: i32) -> (f64[400,900]) {{
            %a: f64[400,900] = with {{ part [0, 0] <= [%h, %g] < [400, 900] {{
              %m: i32 = mul %h, 7 %s: i32 = add %m, %g %t: i32 = mod %s, 31 %u: f64 = convert %t
              %e: f64 = exp %u %f: f64 = add %e, 1.0 %l: f64 = log %f yield %l
@@ -20,7 +22,8 @@ fn program(reads: &str, generator: &str, before: &str) -> String {
              %y: f64 = exp %x %z: f64 = add %y, 1.0 %w: f64 = log %z yield %w
            }} }} genarray [400, 900] cell [] default 0.5
            yield %b
-         }}"
+         }}
+         func @f1 \"seen\" noinline (%p: f64[400,900], %q: i32) -> (f64) {{ %r: f64 = sel %p, [%q, %q] yield %r }}"
     )
 }
 
@@ -53,7 +56,7 @@ fn is_declared(reads: &str, generator: &str, distance: &str) {
     let nest = for_threads(&text);
     let loops = loops(&nest);
     assert_eq!(loops.iter().map(|text| text.matches("reads (").count()).collect::<Vec<_>>(), [0, 1], "{nest}");
-    assert!(!nest.contains(ASKS), "{reads}: {nest}");
+    assert!(!nest.contains(ASKS) && !nest.contains(NEAR), "{reads}: {nest}");
 }
 
 /// The second loop of a program declares nothing: somebody looks where the array is before it begins.
@@ -67,7 +70,8 @@ fn is_declined(text: &str) {
 
 fn nobody_asks_in_chunks(nest: &str) {
     for text in loops(nest) {
-        assert!(!text.contains(ASKS), "threads cannot talk to other ranks: {text}");
+        let asks = text.contains(ASKS) || text.contains(NEAR);
+        assert!(!asks, "threads cannot talk to other ranks: {text}");
     }
 }
 
@@ -117,10 +121,20 @@ fn columns_are_gathered() {
     is_declined(&program("%x: f64 = sel %a, [%j, %i]", "[0, 0] <= [%i, %j] < [400, 400]", ""));
 }
 
-/// A loop over the second axis has all rows in each of its chunks.
+/// One row is no work for ranks: each of them computes it, of rows that those get who have it.
 #[test]
-fn loops_over_other_axes_gather() {
-    is_declined(&program("%x: f64 = sel %a, [%i, %j]", "[5, 0] <= [%i, %j] < [6, 900]", ""));
+fn thin_partitions_ask_for_rows_near_theirs() {
+    let text = program("%x: f64 = sel %a, [%i, %j]", "[5, 0] <= [%i, %j] < [6, 900]", "");
+    let nest = for_threads(&text);
+    assert!(nest.contains(NEAR) && !nest.contains("reads ("), "{nest}");
+    nobody_asks_in_chunks(&nest);
+}
+
+#[test]
+fn arrays_inside_of_chunks_ask_nobody() {
+    let inner = "%c: f64[20] = with { part [0] <= [%k] < [20] { %v: f64 = sel %a, [%i, %k] %u2: f64 = mul %v, 2.0 yield %u2 } } genarray [20] cell []
+             %o: i32 = mod %j, 20 %x: f64 = sel %c, [%o]";
+    is_declared(inner, ALL, "+0 to +0");
 }
 
 #[test]
