@@ -36,7 +36,13 @@ impl Place {
         fs::write(place.source(), source)?;
         fs::create_dir(place.folder().join("tmp"))?;
         let mut build = Command::new(ravel());
-        build.arg("build").args(how.options()).arg("-o").arg(place.program()).arg(place.source()).current_dir(place.folder());
+        build
+            .arg("build")
+            .args(how.options())
+            .arg("-o")
+            .arg(place.program())
+            .arg(place.source())
+            .current_dir(place.folder());
         if let Some(linker) = std::env::var_os("RAVEL_TEST_CC") {
             build.env("CC", linker);
         }
@@ -444,7 +450,9 @@ pub fn trials(launchers: &[Launcher]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (way, by) in WAYS {
         for (name, input, source) in SAME {
-            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || same_as_alone(by, (source, Build::Plain), input)));
+            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || {
+                same_as_alone(by, (source, Build::Plain), input)
+            }));
         }
         for (name, act, statuses) in ACTS {
             trials.push(Trial::test(format!("endings/{name} [{way}]"), move || ended(&long()?, by, act, statuses)));

@@ -110,15 +110,15 @@ pub fn scheduled(text: &str, target: Capabilities) -> (ravel_nest::ir::Module, V
     lowered(text, target, For::Thread)
 }
 
-/// The nest of a program for threads of this target, which ranks may share.
+/// The nest of a program for threads of this target.
 pub fn nest_for_threads_of(text: &str, target: Capabilities) -> ravel_nest::ir::Module {
-    lowered(text, target, For::Ranks).0
+    lowered(text, target, For::Threads).0
 }
 
-/// The nest of a program for threads, built as one without arrays in rows.
-pub fn for_threads_alone(text: &str) -> String {
+/// The nest of a program for threads of ranks that have arrays in rows.
+pub fn for_ranks(text: &str) -> String {
     let host = capabilities().expect("the host is supported");
-    lowered(text, host, For::Threads).0.to_string()
+    lowered(text, host, For::Ranks).0.to_string()
 }
 
 /// The nest of a program for threads and vectors of 64 bytes.

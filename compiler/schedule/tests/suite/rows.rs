@@ -1,6 +1,6 @@
 //! Arrays that ranks have in rows: which reads a loop declares, and where marks are looked at instead.
 
-use crate::common::{explained_for_threads, for_threads, for_threads_alone};
+use crate::common::{explained_for_threads, for_ranks, for_threads};
 
 /// What stands where somebody looks whether the elements of an array are with other ranks.
 const ASKS: &str = "ravel_device_to_host";
@@ -53,7 +53,7 @@ fn loops(nest: &str) -> Vec<String> {
 fn is_declared(reads: &str, generator: &str, distance: &str) {
     let text = program(reads, generator, "");
     assert_eq!(distances(&text), [distance], "{reads}");
-    let nest = for_threads(&text);
+    let nest = for_ranks(&text);
     let loops = loops(&nest);
     assert_eq!(loops.iter().map(|text| text.matches("reads (").count()).collect::<Vec<_>>(), [0, 1], "{nest}");
     assert!(!nest.contains(ASKS) && !nest.contains(NEAR), "{reads}: {nest}");
@@ -62,7 +62,7 @@ fn is_declared(reads: &str, generator: &str, distance: &str) {
 /// The second loop of a program declares nothing: somebody looks where the array is before it begins.
 fn is_declined(text: &str) {
     assert_eq!(distances(text), Vec::<String>::new(), "{text}");
-    let nest = for_threads(text);
+    let nest = for_ranks(text);
     assert!(!nest.contains("reads ("), "{nest}");
     assert!(nest.contains(ASKS), "{nest}");
     nobody_asks_in_chunks(&nest);
@@ -94,7 +94,7 @@ fn an_inner_fold_reads_rows_around() {
 
 #[test]
 fn a_row_is_where_it_is() {
-    let nest = for_threads(&program("%x: f64 = sel %a, [3, %j]", "[9, 0] <= [%i, %j] < [10, 900]", ""));
+    let nest = for_ranks(&program("%x: f64 = sel %a, [3, %j]", "[9, 0] <= [%i, %j] < [10, 900]", ""));
     nobody_asks_in_chunks(&nest);
 }
 
@@ -125,7 +125,7 @@ fn columns_are_gathered() {
 #[test]
 fn thin_partitions_ask_for_rows_near_theirs() {
     let text = program("%x: f64 = sel %a, [%i, %j]", "[5, 0] <= [%i, %j] < [6, 900]", "");
-    let nest = for_threads(&text);
+    let nest = for_ranks(&text);
     assert!(nest.contains(NEAR) && !nest.contains("reads ("), "{nest}");
     nobody_asks_in_chunks(&nest);
 }
@@ -148,7 +148,7 @@ fn views_are_gathered() {
 fn steps_leave_no_rows_with_ranks() {
     let generator = "[4, 4] <= [%i, %j] < [396, 896] step [2, 1]";
     let text = program("%x: f64 = sel %a, [%i, %j]", generator, "");
-    let nest = for_threads(&text);
+    let nest = for_ranks(&text);
     nobody_asks_in_chunks(&nest);
     assert!(nest.contains(ASKS), "{nest}");
 }
@@ -157,7 +157,7 @@ fn steps_leave_no_rows_with_ranks() {
 fn single_elements_are_asked_for_before_loops_that_read_rows() {
     let before = "%one: f64 = sel %a, [%n, %n]";
     let text = program("%c: f64 = sel %a, [%i, %j] %x: f64 = add %c, %one", ALL, before);
-    let nest = for_threads(&text);
+    let nest = for_ranks(&text);
     assert!(nest.contains("ravel_device_element"), "{nest}");
     nobody_asks_in_chunks(&nest);
     assert_eq!(distances(&text), ["+0 to +0"]);
@@ -169,7 +169,7 @@ fn loops_one_after_the_other_ask() {
         %v: f64 = sel %a, [%k, 5] %next: f64 = mul %acc, 0.5 %new: f64 = add %next, %v %up: i32 = add %k, 1 %more: bool = lt %up, 400
         yield %more, %new, %up
       }";
-    let nest = for_threads(&program("%c: f64 = sel %a, [%i, %j] %x: f64 = add %c, %sum", ALL, before));
+    let nest = for_ranks(&program("%c: f64 = sel %a, [%i, %j] %x: f64 = add %c, %sum", ALL, before));
     assert!(nest.contains(ASKS), "{nest}");
     nobody_asks_in_chunks(&nest);
 }
@@ -178,7 +178,7 @@ fn loops_one_after_the_other_ask() {
 #[test]
 fn programs_without_rows_ask_nobody() {
     for before in ["", "%one: f64 = sel %a, [%n, %n]"] {
-        let nest = for_threads_alone(&program("%k: i32 = add %i, -1 %x: f64 = sel %a, [%k, %j]", ALL, before));
+        let nest = for_threads(&program("%k: i32 = add %i, -1 %x: f64 = sel %a, [%k, %j]", ALL, before));
         assert!(nest.contains("yields ("), "{nest}");
         for word in ["reads (", "ravel_device", "ravel_rows"] {
             assert!(!nest.contains(word), "{word}: {nest}");
