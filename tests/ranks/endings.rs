@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ravel_tests::ranks::{self, Launcher, processes};
+use ravel_tests::ranks::{self, Build, Launcher, processes};
 use ravel_tests::{Failed, Finished, Started, Trial, ravel};
 
 type Tested = Result<(), Failed>;
@@ -28,11 +28,21 @@ struct Place(tempfile::TempDir);
 
 impl Place {
     fn new(source: &str) -> Result<Place, Failed> {
+        Place::built(source, Build::Plain)
+    }
+
+    fn built(source: &str, how: Build) -> Result<Place, Failed> {
         let place = Place(tempfile::tempdir()?);
         fs::write(place.source(), source)?;
         fs::create_dir(place.folder().join("tmp"))?;
         let mut build = Command::new(ravel());
-        build.args(["build", "-o"]).arg(place.program()).arg(place.source()).current_dir(place.folder());
+        build
+            .arg("build")
+            .args(how.options())
+            .arg("-o")
+            .arg(place.program())
+            .arg(place.source())
+            .current_dir(place.folder());
         if let Some(linker) = std::env::var_os("RAVEL_TEST_CC") {
             build.env("CC", linker);
         }
@@ -212,9 +222,56 @@ const SAME: [(&str, &str, &str); 20] = [
     ("output-of-many-lines", "", "int main() { for (i = 0; i < hideValue(20000); i++) { printf(\"line %d\\n\", i); fprintf(stderr, \"note %d\\n\", i); } return 5; }"),
 ];
 
+/// The same for arrays in rows, without input; started by `mpirun`.
+const ROWS: [(&str, &str); 8] = [
+    (
+        "a-row-of-the-last-rank-is-divided-by",
+        "int main() { m = hideValue(300); p = { [i,j] -> i == 280 && j == 3 ? toi(work(0d, 9) * 0d) : 1 + (i + j) % 7 | [i,j] < [m,40] }; printf(\"before\\n\");
+         q = with { ([1,0] <= [i,j] < [m,40]) : 1000 / p[i - 1,j] + toi(work(tod(i), 200)); } : modarray(p); printf(\"%d\\n\", sum(q)); return 0; }",
+    ),
+    (
+        "an-index-in-rows-of-one-rank-is-out-of-range",
+        "int main() { m = hideValue(300); p = { [i,j] -> i == 150 && j == 3 ? 40 : (i + j + toi(work(0d, 9) * 0d)) % 40 | [i,j] < [m,40] };
+         a = { [j] -> tod(j) | [j] < [hideValue(40)] }; printf(\"before\\n\");
+         q = with { ([0,0] <= [i,j] < [m - 1,40]) : a[p[i + 1,j]] + work(tod(i), 200); } : genarray([m,40], 0d); printf(\"%g\\n\", sum(q)); return 0; }",
+    ),
+    (
+        "rows-of-two-ranks-fault",
+        "int main() { m = hideValue(300); p = { [i,j] -> i % 97 == 96 && j == 3 ? toi(work(0d, 9) * 0d) : 1 + (i + j) % 7 | [i,j] < [m,40] };
+         a = { [j] -> tod(j) | [j] < [hideValue(40)] }; printf(\"before\\n\");
+         q = with { ([1,0] <= [i,j] < [m,40]) : a[p[i - 1,j] == 0 ? 40 + i : j] + work(tod(i), 200); } : genarray([m,40], 0d); printf(\"%g\\n\", sum(q)); return 0; }",
+    ),
+    // The first row of a rank needs one of another, and is computed last.
+    (
+        "the-first-row-of-a-rank-faults-and-a-later-one",
+        "int main() { m = hideValue(300); p = { [i,j] -> (i == 99 || i == 150) && j == 3 ? toi(work(0d, 9) * 0d) : 1 + (i + j) % 7 | [i,j] < [m,40] };
+         a = { [j] -> tod(j) | [j] < [hideValue(40)] }; printf(\"before\\n\");
+         q = with { ([1,0] <= [i,j] < [m,40]) : a[p[i - 1,j] == 0 ? 40 + i : j] + work(tod(i), 200); } : genarray([m,40], 0d); printf(\"%g\\n\", sum(q)); return 0; }",
+    ),
+    (
+        "a-fold-of-rows-faults",
+        "int main() { m = hideValue(300); p = { [i,j] -> i == 250 && j == 3 ? toi(work(0d, 9) * 0d) : 1 + (i + j) % 7 | [i,j] < [m,40] }; printf(\"before\\n\");
+         t = with { ([0,0] <= [i,j] < [m,40]) : 1000 / p[i,j] + toi(work(tod(i), 200)); } : fold(+, 0); printf(\"%d\\n\", t); return 0; }",
+    ),
+    (
+        "a-fault-behind-gathered-rows",
+        "int main() { m = hideValue(300); a = { [i,j] -> work(tod(i + j), 200) | [i,j] < [m,40] }; b = { [i,j] -> a[i,j] + a[(i + 1) % m,j] | [i,j] < [m,40] };
+         printf(\"%.17g\\n\", b[m - 1,5]); c = same(b); printf(\"%.17g\\n\", c[5,toi(c[7,7] * 0d) + 40]); return 0; }",
+    ),
+    (
+        "an-element-in-rows-is-out-of-range",
+        "int main() { m = hideValue(300); a = { [i,j] -> work(tod(i + j), 200) | [i,j] < [m,40] }; printf(\"%.17g\\n\", a[m - 1,5]); printf(\"%.17g\\n\", a[m,5]); return 0; }",
+    ),
+    (
+        "status-that-rows-make",
+        "int main() { m = hideValue(300); a = { [i,j] -> work(tod(i + j), 200) | [i,j] < [m,40] }; b = with { ([1,0] <= [i,j] < [m,40]) : a[i - 1,j]; } : modarray(a);
+         return 4 + (b[299,3] == a[298,3] ? 1 : 0); }",
+    ),
+];
+
 /// The program does on ranks what it does alone.
-fn same_as_alone(by: By, source: &str, input: &str) -> Tested {
-    let place = Place::new(&format!("{HEAD}{source}\n"))?;
+fn same_as_alone(by: By, (source, how): (&str, Build), input: &str) -> Tested {
+    let place = Place::built(&format!("{HEAD}{source}\n"), how)?;
     let alone = place.alone(input.as_bytes())?;
     let run = place.finish(&mut place.on_ranks(by), input.as_bytes())?;
     if run.stdout != alone.stdout || run.stderr != alone.stderr || run.status != alone.status {
@@ -229,12 +286,18 @@ fn long() -> Result<Place, Failed> {
     Place::new(&format!("{HEAD}{body}\n"))
 }
 
+/// The same with rows that ranks send each other all the time.
+fn long_in_rows() -> Result<Place, Failed> {
+    let body = "int main() { begun(); a = { [i,j] -> work(tod(i + j), 200) | [i,j] < [hideValue(300), 40] };
+         for (k = 0; k < hideValue(100000000); k++) { a = with { ([1,0] <= [i,j] < [299,40]) : a[i - 1,j] * 0.5 + a[i + 1,j] * 0.5; } : modarray(a); } printf(\"%g\\n\", sum(a)); return 0; }";
+    Place::built(&format!("{HEAD}{body}\n"), Build::Rows)
+}
+
 /// What may pass between the end of one rank and that of all.
 const SOON: Duration = Duration::from_secs(12);
 
 /// Does something to the ranks of a program that runs for long; the program must end soon, with one of these statuses.
-fn ended(by: By, act: fn(&Started, &[libc::pid_t]), statuses: &[i32]) -> Tested {
-    let place = long()?;
+fn ended(place: &Place, by: By, act: Act, statuses: &[i32]) -> Tested {
     let (started, ranks) = place.start(&mut place.on_ranks(by))?;
     std::thread::sleep(Duration::from_millis(300));
     let since = Instant::now();
@@ -387,11 +450,21 @@ pub fn trials(launchers: &[Launcher]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (way, by) in WAYS {
         for (name, input, source) in SAME {
-            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || same_as_alone(by, source, input)));
+            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || {
+                same_as_alone(by, (source, Build::Plain), input)
+            }));
         }
         for (name, act, statuses) in ACTS {
-            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || ended(by, act, statuses)));
+            trials.push(Trial::test(format!("endings/{name} [{way}]"), move || ended(&long()?, by, act, statuses)));
         }
+    }
+    for (name, source) in ROWS {
+        let test = move || same_as_alone(By::Mpirun, (source, Build::Rows), "");
+        trials.push(Trial::test(Build::Rows.name(&format!("endings/{name}")), test));
+    }
+    for (name, act, statuses) in ACTS.into_iter().take(2) {
+        let test = move || ended(&long_in_rows()?, By::Mpirun, act, statuses);
+        trials.push(Trial::test(Build::Rows.name(&format!("endings/{name}")), test));
     }
     let launchers = launchers.to_vec();
     trials.push(Trial::test("endings/one-rank-has-too-little-memory", memory_of_one_rank));

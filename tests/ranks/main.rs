@@ -6,6 +6,7 @@
 mod bits;
 mod endings;
 mod golden;
+mod large;
 mod mpich;
 mod oracle;
 
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         trials.extend(bits::trials());
         trials.extend(endings::trials(&launchers));
         trials.extend(golden::trials(&launchers));
+        trials.extend(large::trials());
     } else if !arguments.list {
         eprintln!("mpirun is not installed: the tests of ranks are left out (Debian: apt-get install openmpi-bin)");
     }

@@ -212,7 +212,7 @@ impl Way {
                 let together = sharing.exchange.copied();
                 sharing.exchange.restore(&before);
                 sharing.compute();
-                check::differs(&before, &sharing.exchange.copied(), &together)
+                check::differs(&before, &sharing.exchange.copied(), &together, &sharing.exchange.memory())
             };
             let what = format!("ranks have computed something else than each of them would at {}", note.place.text());
             sharing.exchange.all_agree(!differs, &what).unwrap_or_else(|fault| fault::raise(fault));

@@ -119,7 +119,8 @@ impl Facts<'_> {
 
     /// May a body be run with elements that are rubbish? Its result is rubbish then, but it ends, and finds no fault.
     fn takes_anything(&self, body: Region) -> bool {
-        let mut takes = true;
+        // Without checks an element that is an index may be any number.
+        let mut takes = !self.options.unchecked;
         walk(self.func, body, &mut |_, inst| {
             let op = &self.func.insts[inst].op;
             takes &= !matches!(op, Op::Check { .. } | Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
@@ -248,6 +249,9 @@ impl Lower<'_, '_> {
 
     /// The arrays that were sorted are not read in rows after all: their marks are looked at here.
     pub fn settle_rows(&mut self) {
+        if self.site.in_parfor() {
+            return;
+        }
         for read in std::mem::take(&mut self.emit.rows) {
             self.host_reads(read.object);
         }
@@ -256,6 +260,10 @@ impl Lower<'_, '_> {
     /// The same for a partition that every rank computes. Where its results are in rows, as its with-loop has left others there, each rank needs what its
     /// own rows are made of; in others it computes rubbish.
     pub fn settle_rows_beside(&mut self, part: &Part, sinks: &[Sink]) {
+        // What a chunk reads was declared with its loop, or looked at before.
+        if self.site.in_parfor() {
+            return;
+        }
         let Some((result, low, high)) = self.is_beside(part, sinks) else { return self.settle_rows() };
         let (first, end) = (self.wide(low), self.wide(high));
         for RowsRead { object, low, high } in self.emit.rows.clone() {

@@ -107,12 +107,18 @@ pub fn same(text: &str) -> Run {
 
 /// The nest of a program of WIR text for one thread of this target, and what was said of its with-loops.
 pub fn scheduled(text: &str, target: Capabilities) -> (ravel_nest::ir::Module, Vec<Remark>) {
-    lowered(text, target, false, None)
+    lowered(text, target, For::Thread)
 }
 
 /// The nest of a program for threads of this target.
 pub fn nest_for_threads_of(text: &str, target: Capabilities) -> ravel_nest::ir::Module {
-    lowered(text, target, true, None).0
+    lowered(text, target, For::Threads).0
+}
+
+/// The nest of a program for threads of ranks that have arrays in rows.
+pub fn for_ranks(text: &str) -> String {
+    let host = capabilities().expect("the host is supported");
+    lowered(text, host, For::Ranks).0.to_string()
 }
 
 /// The nest of a program for threads and vectors of 64 bytes.
@@ -129,32 +135,41 @@ pub fn for_threads(text: &str) -> String {
 /// What is said of a program for threads, and for ranks.
 pub fn explained_for_threads(text: &str) -> Vec<String> {
     let host = capabilities().expect("the host is supported");
-    lowered(text, host, true, None).1.into_iter().map(|remark| remark.text).collect()
+    lowered(text, host, For::Ranks).1.into_iter().map(|remark| remark.text).collect()
 }
 
 /// The nest of a program for a device where a launch is worth this work, as text, and all remarks.
 pub fn for_device(text: &str, launch_work: f64) -> (String, Vec<String>) {
-    let (nest, remarks) = lowered(text, Capabilities::SCALAR, true, Some(Device { launch_work }));
+    let (nest, remarks) = lowered(text, Capabilities::SCALAR, For::Device(Device { launch_work }));
     (nest.to_string(), remarks.into_iter().map(|r| r.text).collect())
 }
 
-fn lowered(
-    text: &str,
-    target: Capabilities,
-    parallel: bool,
-    device: Option<Device>,
-) -> (ravel_nest::ir::Module, Vec<Remark>) {
+/// What a program is lowered for.
+#[derive(Clone, Copy)]
+enum For {
+    Thread,
+    Threads,
+    /// Threads of ranks that have arrays in rows.
+    Ranks,
+    /// Threads, on a machine with a device.
+    Device(Device),
+}
+
+fn lowered(text: &str, target: Capabilities, on: For) -> (ravel_nest::ir::Module, Vec<Remark>) {
     let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{} in {text}", e[0]));
     let options = Options {
         unchecked: false,
         lent: false,
-        parallel,
-        ranks: parallel,
+        parallel: !matches!(on, For::Thread),
+        ranks: matches!(on, For::Ranks | For::Device(_)),
         large_result: ravel_schedule::LARGE_RESULT,
         profile: None,
         entry_name: "entry".to_string(),
-        device,
+        device: match on {
+            For::Device(device) => Some(device),
+            _ => None,
+        },
         release_globals: true,
         position: &|span, name| format!("test:{} in {name}", span.start),
     };

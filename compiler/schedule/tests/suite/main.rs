@@ -33,6 +33,7 @@ mod random;
 mod reduction_chains;
 mod rooms;
 mod row_crossing;
+mod rows;
 mod rows_in_place;
 mod short_folds;
 mod steps;

@@ -1,0 +1,187 @@
+//! Arrays that ranks have in rows: which reads a loop declares, and where marks are looked at instead.
+
+use crate::common::{explained_for_threads, for_ranks, for_threads};
+
+/// What stands where somebody looks whether the elements of an array are with other ranks.
+const ASKS: &str = "ravel_device_to_host";
+
+/// The same of rows near those of another array.
+const NEAR: &str = "ravel_rows_near";
+
+/// An array `%a` of dear cells, and one `%b` that a with-loop with `part`s makes of it, whose cells are dear as well: `%x` is what `reads` finds.
+fn program(reads: &str, generator: &str, before: &str) -> String {
+    format!(
+        "entry @f0 func @f0 \"main\" (%n: i32) -> (f64[400,900]) {{
+           %a: f64[400,900] = with {{ part [0, 0] <= [%h, %g] < [400, 900] {{
+             %m: i32 = mul %h, 7 %s: i32 = add %m, %g %t: i32 = mod %s, 31 %u: f64 = convert %t
+             %e: f64 = exp %u %f: f64 = add %e, 1.0 %l: f64 = log %f yield %l
+           }} }} genarray [400, 900] cell []
+           {before}
+           %b: f64[400,900] = with {{ part {generator} {{
+             {reads}
+             %y: f64 = exp %x %z: f64 = add %y, 1.0 %w: f64 = log %z yield %w
+           }} }} genarray [400, 900] cell [] default 0.5
+           yield %b
+         }}
+         func @f1 \"seen\" noinline (%p: f64[400,900], %q: i32) -> (f64) {{ %r: f64 = sel %p, [%q, %q] yield %r }}"
+    )
+}
+
+const ALL: &str = "[4, 4] <= [%i, %j] < [396, 896]";
+
+/// The distances at which the second loop of a program reads rows, as they are explained.
+fn distances(program: &str) -> Vec<String> {
+    let texts = explained_for_threads(program);
+    let distance =
+        |text: &String| Some(text.strip_prefix("needs rows ")?.strip_suffix(" of an array in rows")?.to_string());
+    texts.iter().filter_map(distance).collect()
+}
+
+/// The loops over chunks of a program, from their heads to their ends.
+fn loops(nest: &str) -> Vec<String> {
+    let mut loops = Vec::new();
+    let lines: Vec<&str> = nest.lines().collect();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.trim().starts_with("parfor")) {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let behind = lines[at + 1..].iter().take_while(|other| indent(other) > indent(line));
+        loops.push([line].into_iter().chain(behind).copied().collect::<Vec<&str>>().join("\n"));
+    }
+    loops
+}
+
+/// Declares the second loop of a program one array in rows at this distance, which nobody looks at before?
+fn is_declared(reads: &str, generator: &str, distance: &str) {
+    let text = program(reads, generator, "");
+    assert_eq!(distances(&text), [distance], "{reads}");
+    let nest = for_ranks(&text);
+    let loops = loops(&nest);
+    assert_eq!(loops.iter().map(|text| text.matches("reads (").count()).collect::<Vec<_>>(), [0, 1], "{nest}");
+    assert!(!nest.contains(ASKS) && !nest.contains(NEAR), "{reads}: {nest}");
+}
+
+/// The second loop of a program declares nothing: somebody looks where the array is before it begins.
+fn is_declined(text: &str) {
+    assert_eq!(distances(text), Vec::<String>::new(), "{text}");
+    let nest = for_ranks(text);
+    assert!(!nest.contains("reads ("), "{nest}");
+    assert!(nest.contains(ASKS), "{nest}");
+    nobody_asks_in_chunks(&nest);
+}
+
+fn nobody_asks_in_chunks(nest: &str) {
+    for text in loops(nest) {
+        let asks = text.contains(ASKS) || text.contains(NEAR);
+        assert!(!asks, "threads cannot talk to other ranks: {text}");
+    }
+}
+
+#[test]
+fn a_stencil_reads_rows_around() {
+    is_declared("%x: f64 = sel %a, [%i, %j]", ALL, "+0 to +0");
+    is_declared("%k: i32 = add %i, -1 %x: f64 = sel %a, [%k, %j]", ALL, "-1 to -1");
+    is_declared(
+        "%k: i32 = sub %i, 3 %o: i32 = add %i, 2 %c: f64 = sel %a, [%k, %j] %d: f64 = sel %a, [%o, %j] %x: f64 = add %c, %d",
+        ALL,
+        "-3 to +2",
+    );
+}
+
+#[test]
+fn an_inner_fold_reads_rows_around() {
+    let fold = "%x: f64 = with { part [0] <= [%k] < [5] { %o: i32 = add %i, %k %r: i32 = sub %o, 2 %v: f64 = sel %a, [%r, %j] yield %v } } fold add neutral 0.0";
+    is_declared(fold, ALL, "-2 to +2");
+}
+
+#[test]
+fn a_row_is_where_it_is() {
+    let nest = for_ranks(&program("%x: f64 = sel %a, [3, %j]", "[9, 0] <= [%i, %j] < [10, 900]", ""));
+    nobody_asks_in_chunks(&nest);
+}
+
+#[test]
+fn far_rows_are_gathered() {
+    is_declined(&program("%k: i32 = sub %i, 300 %x: f64 = sel %a, [%k, %j]", "[300, 0] <= [%i, %j] < [400, 900]", ""));
+    is_declined(&program("%k: i32 = sub 399, %i %x: f64 = sel %a, [%k, %j]", ALL, ""));
+}
+
+#[test]
+fn rows_that_a_body_computes_are_gathered() {
+    let computed = "%c: f64 = sel %a, [0, %j] %d: i32 = convert %c %k: i32 = mod %d, 5 %o: i32 = abs %k %x: f64 = sel %a, [%o, %i]";
+    is_declined(&program(computed, ALL, ""));
+    is_declined(&program("%x: f64 = sel %a, [%n, %j]", ALL, ""));
+}
+
+#[test]
+fn arrays_that_a_body_hands_on_are_gathered() {
+    is_declined(&program("%x: f64 = call @f1(%a, %j)", ALL, ""));
+}
+
+#[test]
+fn columns_are_gathered() {
+    is_declined(&program("%x: f64 = sel %a, [%j, %i]", "[0, 0] <= [%i, %j] < [400, 400]", ""));
+}
+
+/// One row is no work for ranks: each of them computes it, of rows that those get who have it.
+#[test]
+fn thin_partitions_ask_for_rows_near_theirs() {
+    let text = program("%x: f64 = sel %a, [%i, %j]", "[5, 0] <= [%i, %j] < [6, 900]", "");
+    let nest = for_ranks(&text);
+    assert!(nest.contains(NEAR) && !nest.contains("reads ("), "{nest}");
+    nobody_asks_in_chunks(&nest);
+}
+
+#[test]
+fn arrays_inside_of_chunks_ask_nobody() {
+    let inner = "%c: f64[20] = with { part [0] <= [%k] < [20] { %v: f64 = sel %a, [%i, %k] %u2: f64 = mul %v, 2.0 yield %u2 } } genarray [20] cell []
+             %o: i32 = mod %j, 20 %x: f64 = sel %c, [%o]";
+    is_declared(inner, ALL, "+0 to +0");
+}
+
+#[test]
+fn views_are_gathered() {
+    let before = "%v: f64[900,400] = reshape %a, [900, 400]";
+    is_declined(&program("%x: f64 = sel %v, [%i, %j]", "[0, 0] <= [%i, %j] < [400, 400]", before));
+}
+
+/// Rows between those that a loop with steps computes are sent with them, so the array that has them is asked for first.
+#[test]
+fn steps_leave_no_rows_with_ranks() {
+    let generator = "[4, 4] <= [%i, %j] < [396, 896] step [2, 1]";
+    let text = program("%x: f64 = sel %a, [%i, %j]", generator, "");
+    let nest = for_ranks(&text);
+    nobody_asks_in_chunks(&nest);
+    assert!(nest.contains(ASKS), "{nest}");
+}
+
+#[test]
+fn single_elements_are_asked_for_before_loops_that_read_rows() {
+    let before = "%one: f64 = sel %a, [%n, %n]";
+    let text = program("%c: f64 = sel %a, [%i, %j] %x: f64 = add %c, %one", ALL, before);
+    let nest = for_ranks(&text);
+    assert!(nest.contains("ravel_device_element"), "{nest}");
+    nobody_asks_in_chunks(&nest);
+    assert_eq!(distances(&text), ["+0 to +0"]);
+}
+
+#[test]
+fn loops_one_after_the_other_ask() {
+    let before = "%sum: f64, %count: i32 = loop (%acc: f64 = 0.0, %k: i32 = 0) {
+        %v: f64 = sel %a, [%k, 5] %next: f64 = mul %acc, 0.5 %new: f64 = add %next, %v %up: i32 = add %k, 1 %more: bool = lt %up, 400
+        yield %more, %new, %up
+      }";
+    let nest = for_ranks(&program("%c: f64 = sel %a, [%i, %j] %x: f64 = add %c, %sum", ALL, before));
+    assert!(nest.contains(ASKS), "{nest}");
+    nobody_asks_in_chunks(&nest);
+}
+
+/// Without `--ranks` ranks gather what they compute.
+#[test]
+fn programs_without_rows_ask_nobody() {
+    for before in ["", "%one: f64 = sel %a, [%n, %n]"] {
+        let nest = for_threads(&program("%k: i32 = add %i, -1 %x: f64 = sel %a, [%k, %j]", ALL, before));
+        assert!(nest.contains("yields ("), "{nest}");
+        for word in ["reads (", "ravel_device", "ravel_rows"] {
+            assert!(!nest.contains(word), "{word}: {nest}");
+        }
+    }
+}
