@@ -3,8 +3,8 @@
 use cranelift_entity::EntityRef;
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{
-    Access, BinOp, ConvOp, Data, FloatCmp, FuncId, IntCmp, MathOp, Module, Order, Output, Param, Prim, ReduceOp, Reloc,
-    Shared, Signature, Ty, UnOp, Visibility,
+    Access, BinOp, ConvOp, Data, FloatCmp, FuncId, IntCmp, MathOp, Module, Order, Output, Param, Prim, Read, ReduceOp,
+    Reloc, Shared, Signature, Ty, UnOp, Visibility,
 };
 use ravel_nest::parse::parse_module;
 
@@ -82,8 +82,10 @@ fn everything() -> Module {
     b.end_parfor();
     b.begin_shared_parfor(n, one, Some(one), None);
     b.end_parfor();
-    let output = Output::of([array, one, one, n, n, n, one, one]);
-    let shared = Shared { site: p, work: one, uneven: true, partials: true, outputs: vec![output.clone(), output] };
+    let output = Output::of([array, p, one, one, n, n, n, one, one]);
+    let reads = vec![Read { object: p, low: one, high: n }];
+    let outputs = vec![output.clone(), output];
+    let shared = Shared { site: p, work: one, uneven: true, partials: true, reads, outputs };
     b.begin_shared_parfor(n, one, None, Some(Box::new(shared)));
     b.end_parfor();
     let place = b.begin_groups(&[n, one], &[4, 16]);
