@@ -58,12 +58,12 @@ impl Exchange<'_> {
 
     /// The addresses from the first to the last of all outputs.
     pub fn memory(&self) -> Range<usize> {
-        let mut memory = usize::MAX..0;
+        let (mut first, mut end) = (usize::MAX, 0);
         self.each_output(|piece, length| {
             let piece = piece as usize;
-            memory = memory.start.min(piece)..memory.end.max(piece + length);
+            (first, end) = (first.min(piece), end.max(piece + length));
         });
-        memory
+        first..end
     }
 
     /// A copy of all outputs.
