@@ -101,11 +101,14 @@ impl Place {
     }
 
     fn finish(&self, command: &mut Command, input: &[u8]) -> Result<Finished, Failed> {
-        self.end(Started::new(command, input)?)
+        self.without_rest(ranks::finish(command, input, self.folder())?)
     }
 
     fn end(&self, started: Started) -> Result<Finished, Failed> {
-        let finished = ranks::end(started, self.folder())?;
+        self.without_rest(ranks::end(started, self.folder())?)
+    }
+
+    fn without_rest(&self, finished: Finished) -> Result<Finished, Failed> {
         // Open MPI makes a folder for the sessions of each user, and keeps it.
         let left = fs::read_dir(self.folder().join("tmp"))?.flatten().map(|entry| entry.file_name());
         match left.into_iter().find(|name| !name.to_string_lossy().starts_with("ompi.")) {
@@ -121,13 +124,9 @@ impl Place {
         let since = Instant::now();
         loop {
             // The executables, which `ravel run` puts into its folder; not what starts them.
-            let launchers = ["mpirun", "ravel", "sh ", "orted"];
             let ranks: Vec<_> = processes(self.folder())
                 .into_iter()
-                .filter(|(_, command)| {
-                    let name = command.split(' ').next().unwrap_or_default();
-                    !launchers.iter().any(|other| name.ends_with(other.trim()))
-                })
+                .filter(|(_, command)| ranks::is_rank(command))
                 .map(|(process, _)| process)
                 .collect();
             if ranks.len() == SEVERAL && fs::metadata(self.folder().join("begun")).is_ok() {
