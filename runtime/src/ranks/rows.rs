@@ -80,37 +80,47 @@ pub(super) struct Place {
     pub rows: i64,
 }
 
-impl World {
-    /// Where the results of a loop of `n` indices have their rows, if these stay with the ranks that compute them.
-    ///
-    /// # Safety
-    /// The objects of the outputs are null or live arrays, in whose memory the outputs lie.
-    pub(super) unsafe fn keeps(&self, n: i64, outputs: &[Output]) -> Option<Place> {
-        let mut place = None;
-        for output in outputs {
-            let is_rows = output.per == 1 && output.first == 0 && output.end == n && output.pieces == 1;
-            if output.object.is_null() || !is_rows || output.bytes != output.stride || output.stride <= 0 {
-                return None;
-            }
-            // SAFETY: live by contract.
-            let ((rows, bytes), data) = unsafe { (rows_of(output.object), (*output.object).data) };
-            let skipped = (output.base as i64).wrapping_sub(data as i64);
-            let ranks = self.count as i64;
-            let is_large = match self.settings.share {
-                Share::Always => rows >= ranks,
-                Share::Auto | Share::Never => rows * bytes >= LEAST_BYTES && rows >= LEAST_ROWS * ranks,
-            };
-            if bytes != output.stride || skipped % bytes != 0 || !is_large {
-                return None;
-            }
-            let found = Place { first: skipped / bytes, rows };
-            if *place.get_or_insert(found) != found {
-                return None;
-            }
+/// Where the results of a loop of `n` indices have their rows, if these stay with so many ranks, which compute them.
+///
+/// # Safety
+/// The objects of the outputs are null or live arrays, in whose memory the outputs lie.
+pub(super) unsafe fn kept(n: i64, outputs: &[Output], ranks: usize, share: Share) -> Option<Place> {
+    let mut place = None;
+    for output in outputs {
+        let is_rows = output.per == 1 && output.first == 0 && output.end == n && output.pieces == 1;
+        if output.object.is_null() || !is_rows || output.bytes != output.stride || output.stride <= 0 {
+            return None;
         }
-        place
+        // SAFETY: live by contract.
+        let ((rows, bytes), data) = unsafe { (rows_of(output.object), (*output.object).data) };
+        let skipped = (output.base as i64).wrapping_sub(data as i64);
+        let is_large = match share {
+            Share::Always => rows >= ranks as i64,
+            Share::Auto | Share::Never => rows * bytes >= LEAST_BYTES && rows >= LEAST_ROWS * ranks as i64,
+        };
+        if bytes != output.stride || skipped % bytes != 0 || !is_large {
+            return None;
+        }
+        let found = Place { first: skipped / bytes, rows };
+        if *place.get_or_insert(found) != found {
+            return None;
+        }
     }
+    place
+}
 
+/// The bytes of rows beside its own that a rank would need for a loop, in a program of one rank.
+///
+/// # Safety
+/// The objects are live arrays.
+pub(super) unsafe fn beside(reads: &[Read]) -> i64 {
+    // SAFETY: live by contract.
+    let sizes = reads.iter().map(|read| (read, unsafe { rows_of(read.object) }));
+    let large = sizes.filter(|(_, (rows, bytes))| rows * bytes >= LEAST_BYTES);
+    large.map(|(read, (_, bytes))| (read.high - read.low) * bytes).sum()
+}
+
+impl World {
     /// The indices of a loop that each rank computes where results stay.
     pub(super) fn indices(&self, n: i64, place: Place) -> Vec<Interval> {
         let of = |rank| own_rows(place.rows, rank, self.count).shifted(-place.first).and(Interval::new(0, n));
@@ -120,7 +130,7 @@ impl World {
     /// Notes that ranks have their own rows of the results of a loop, and no others.
     ///
     /// # Safety
-    /// As for [`Self::keeps`].
+    /// As for [`kept`].
     pub(super) unsafe fn keep(&self, outputs: &[Output]) {
         // SAFETY: by contract.
         outputs.iter().for_each(|output| unsafe { self.spread(output.object) });

@@ -77,6 +77,16 @@ pub(crate) unsafe fn run(
     let why = match here() {
         None => {
             note.bytes = outputs.iter().map(|output| given.bytes(&given.part(0, 1), output)).sum();
+            let may_stay = declared.partials == 0 && given.late == 0;
+            // SAFETY: declarations are true.
+            if may_stay && unsafe { rows::kept(n, outputs, 2, Share::Auto) }.is_some() {
+                // A trace tells what several ranks would do.
+                let kind = if given.in_turn { Kind::Exchange } else { Kind::Interval };
+                // SAFETY: as above.
+                let bytes = if given.in_turn { note.bytes } else { unsafe { rows::beside(reads) } };
+                whole();
+                return stats::note(&Note { kind, bytes, seconds_computing: watch.lap(), ..note });
+            }
             Why::OneRank
         }
         Some(world) => {
@@ -126,7 +136,8 @@ impl Way {
     unsafe fn of(world: &'static World, given: Loop, (partials, outputs): (bool, &[Output]), reads: &[Read]) -> Way {
         let may_stay = !partials && given.late == 0;
         // SAFETY: by contract.
-        let place = if may_stay { unsafe { world.keeps(given.n, outputs) } } else { None };
+        let place =
+            if may_stay { unsafe { rows::kept(given.n, outputs, world.count, world.settings.share) } } else { None };
         let exchange = Exchange::new(world, given, if place.is_some() { Vec::new() } else { outputs.to_vec() });
         let indices: Vec<Option<Interval>> = match place {
             Some(place) if !given.in_turn => world.indices(given.n, place).into_iter().map(Some).collect(),
