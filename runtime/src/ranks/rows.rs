@@ -392,3 +392,30 @@ pub unsafe extern "C" fn ravel_rows_like(to: *mut ArrayHeader, from: *mut ArrayH
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(array: usize, low: i64, high: i64) -> Read {
+        Read { object: std::ptr::without_provenance_mut(array), low, high }
+    }
+
+    #[test]
+    fn an_array_under_two_names_is_read_once() {
+        let joined = joined(&[read(64, -1, 1), read(128, 0, 0), read(64, 0, 3)]);
+        assert_eq!(joined, [read(64, -1, 3), read(128, 0, 0)]);
+    }
+
+    #[test]
+    fn ranks_want_what_their_indices_read_within_the_array() {
+        let rows = Rows { n: 10, bytes: 8, valid: vec![Interval::new(0, 5), Interval::new(5, 10)], asked: 0 };
+        // Index 0 is row 1.
+        let read = read(64, 0, 2);
+        let indices = [Some(Interval::new(0, 4)), Some(Interval::new(4, 8)), Some(Interval::default()), None];
+        let expected = [Interval::new(0, 6), Interval::new(4, 10), Interval::default(), Interval::new(0, 10)];
+        assert_eq!(wanted(&rows, &read, &indices), expected);
+        // The row at the border.
+        assert_eq!(most_missing(&rows.valid, &wanted(&rows, &read, &indices[..2])), 1);
+    }
+}
