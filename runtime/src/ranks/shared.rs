@@ -135,9 +135,9 @@ impl Way {
     /// The declaration is true.
     unsafe fn of(world: &'static World, given: Loop, (partials, outputs): (bool, &[Output]), reads: &[Read]) -> Way {
         let may_stay = !partials && given.late == 0;
+        let (n, ranks, share) = (given.n, world.count, world.settings.share);
         // SAFETY: by contract.
-        let place =
-            if may_stay { unsafe { rows::kept(given.n, outputs, world.count, world.settings.share) } } else { None };
+        let place = if may_stay { unsafe { rows::kept(n, outputs, ranks, share) } } else { None };
         let exchange = Exchange::new(world, given, if place.is_some() { Vec::new() } else { outputs.to_vec() });
         let indices: Vec<Option<Interval>> = match place {
             Some(place) if !given.in_turn => world.indices(given.n, place).into_iter().map(Some).collect(),
