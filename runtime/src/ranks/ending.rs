@@ -11,7 +11,7 @@ use crate::fault::Speaker;
 
 /// How long a rank waits to be ended because of a fault that all should have.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a rank waits to be ended because of a fault that it may be the only one to have.
+/// How long a rank waits at least to be ended because of a fault that it may be the only one to have.
 const SHORT_PATIENCE: Duration = Duration::from_secs(1);
 /// How long ending all ranks may take before this one ends for itself.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -23,11 +23,25 @@ pub(crate) fn take_turn(speaker: Speaker) -> String {
     let patience = match speaker {
         Speaker::This => return String::new(),
         Speaker::Root | Speaker::Whoever if rank == 0 => return String::new(),
-        Speaker::Whoever => SHORT_PATIENCE,
+        // Where cores are few, rank 0 may come here as much later as this rank has computed.
+        Speaker::Whoever => (SHORT_PATIENCE + computed()).min(PATIENCE),
         Speaker::Root | Speaker::Other => PATIENCE,
     };
     std::thread::sleep(patience);
     format!("rank {rank}: ")
+}
+
+/// How long this process has computed.
+fn computed() -> Duration {
+    // SAFETY: all zeros are a `rusage`.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is one to be written.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    let of = |time: libc::timeval| {
+        let [seconds, micros] = [time.tv_sec, time.tv_usec].map(|part| u64::try_from(part).unwrap_or(0));
+        Duration::from_secs(seconds) + Duration::from_micros(micros)
+    };
+    of(usage.ru_utime) + of(usage.ru_stime)
 }
 
 /// Ends all ranks with this status because of what only this one may know. Any thread may call it. Without other ranks it does nothing.
