@@ -162,7 +162,7 @@ impl Way {
     ) {
         let Way { exchange, place, indices, moved } = self;
         let world = exchange.world();
-        if place.is_none() {
+        if place.is_none() || given.in_turn {
             // Ranks are going to send each other whole rows of these, also what the loop leaves as it is in them.
             let of = |output: &Output| output.object;
             // SAFETY: declarations are true.

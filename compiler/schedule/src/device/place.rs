@@ -157,7 +157,7 @@ impl Lower<'_, '_> {
     }
 
     /// Calls a function of the runtime where a condition holds.
-    fn call_if(&mut self, cond: Val, function: &str, args: &[Val]) {
+    pub fn call_if(&mut self, cond: Val, function: &str, args: &[Val]) {
         self.b.begin_if(cond);
         self.helper(function, args, None);
         self.b.begin_else(&[]);

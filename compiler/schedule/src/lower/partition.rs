@@ -20,25 +20,16 @@ impl Lower<'_, '_> {
     ) -> Result<Vec<Val>> {
         self.facts.set_ranges(with);
         let parts: Vec<_> = [part].into_iter().chain(around.thin.iter().map(|m| &with.parts[*m])).collect();
-        let before = self.begin_row_reads(with, &parts, around.borders)?;
-        let carried = self.partition_in_rows(inst, with, part, (sinks, around), carried)?;
-        self.end_row_reads(before);
-        Ok(carried)
+        let case = Case::new(inst, with, part, sinks, !carried.is_empty());
+        self.reading_rows(with, &parts, around.borders, |lower| lower.sorted_partition(case, around, carried))
     }
 
-    /// The same, where it is known which arrays may be read in rows.
-    fn partition_in_rows(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        (sinks, around): (&[Sink], Around),
-        carried: Vec<Val>,
-    ) -> Result<Vec<Val>> {
+    /// A partition where it is known which of its arrays may be read in rows.
+    fn sorted_partition(&mut self, case: Case, around: Around, carried: Vec<Val>) -> Result<Vec<Val>> {
+        let Case { inst, with, part, sinks, .. } = case;
         self.preload(part.body);
         match &part.generator {
             Generator::Known { .. } => {
-                let case = Case::new(inst, with, part, sinks, !carried.is_empty());
                 let choice = self.choose(&case);
                 self.cx.decided(inst, &choice);
                 let is_shared = match &choice.plan {

@@ -199,13 +199,16 @@ impl Lower<'_, '_> {
     fn folds_on_host(&mut self, inst: Inst, with: &With) -> Result<bool> {
         self.facts.set_ranges(with);
         let parts: Vec<_> = with.parts.iter().collect();
-        let before = self.begin_row_reads(with, &parts, &[])?;
+        self.reading_rows(with, &parts, &[], |lower| lower.sorted_folds(inst, with))
+    }
+
+    /// The same where it is known which arrays may be read in rows.
+    fn sorted_folds(&mut self, inst: Inst, with: &With) -> Result<bool> {
         if let Some((part, _)) = self.folds_for_threads(inst, with) {
             self.preload(part.body);
         }
         let choice = self.choose_folds(&Folds::new(inst, with, false));
         self.cx.decided(inst, &choice);
-        let mut is_done = true;
         match choice.plan {
             Plan::FoldThreads(plan) => self.folds_on_threads(inst, with, plan)?,
             Plan::Lanes(plan) => {
@@ -215,11 +218,10 @@ impl Lower<'_, '_> {
             }
             _ => {
                 self.explain_scalars(inst, &choice);
-                is_done = false;
+                return Ok(false);
             }
         }
-        self.end_row_reads(before);
-        Ok(is_done)
+        Ok(true)
     }
 
     /// Where the cells of a with-loop go, and the accumulators that it begins with.

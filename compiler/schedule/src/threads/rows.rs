@@ -160,9 +160,7 @@ impl Facts<'_> {
         };
         order.sort_by_key(|(n, _)| thin_axes(*n));
     }
-}
 
-impl Facts<'_> {
     /// The array that a partition has its results in, and the bounds of its rows, if every rank may compute all of it, with rubbish in what it reads.
     fn is_beside(&self, part: &Part, sinks: &[Sink]) -> Option<(Val, Value, Value)> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
@@ -179,12 +177,28 @@ impl Lower<'_, '_> {
             && self.is_beside(part, sinks).is_some_and(|(_, low, high)| self.is_successor(low, high))
     }
 
-    /// Sorts the arrays that partitions read, and what lies around them. Returns what was sorted before: hand it to [`Self::end_row_reads`].
-    pub fn begin_row_reads(&mut self, with: &With, parts: &[&Part], borders: &[Border]) -> Result<Vec<RowsRead>> {
-        let before = self.emit.rows.clone();
+    /// Emits partitions whose arrays have been sorted, and those of what lies around them.
+    pub fn reading_rows<T>(
+        &mut self,
+        with: &With,
+        parts: &[&Part],
+        borders: &[Border],
+        emit: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         if !self.has_rows() || self.site.in_parfor() {
-            return Ok(before);
+            return emit(self);
         }
+        let before = self.emit.rows.clone();
+        self.sort_arrays(with, parts, borders)?;
+        let result = emit(self)?;
+        // Addresses of arrays that were not asked for whole are at hand no longer.
+        for read in std::mem::replace(&mut self.emit.rows, before) {
+            self.emit.cache.remove(&Key::Data(read.object));
+        }
+        Ok(result)
+    }
+
+    fn sort_arrays(&mut self, with: &With, parts: &[&Part], borders: &[Border]) -> Result<()> {
         let finder = RowFinder::new(self.func);
         let mut found: Vec<RowsRead> = Vec::new();
         let mut others: Vec<Val> = Vec::new();
@@ -228,7 +242,7 @@ impl Lower<'_, '_> {
         // Those of unknown rank have no address that is made sure of elsewhere.
         others.into_iter().for_each(|object| self.host_reads(object));
         self.emit.rows = rows;
-        Ok(before)
+        Ok(())
     }
 
     /// The arrays that the loop in hand reads in rows, for its declaration.
@@ -269,17 +283,7 @@ impl Lower<'_, '_> {
         for RowsRead { object, low, high } in self.emit.rows.clone() {
             let marked = self.is_marked(object);
             let reach = [self.b.i64(low), self.b.i64(high)];
-            self.b.begin_if(marked);
-            self.helper("ravel_rows_near", &[object, result, first, end, reach[0], reach[1]], None);
-            self.b.begin_else(&[]);
-            self.b.end_if(&[]);
-        }
-    }
-
-    /// The end of what began with [`Self::begin_row_reads`]: addresses of arrays that were not asked for whole are at hand no longer.
-    pub fn end_row_reads(&mut self, before: Vec<RowsRead>) {
-        for read in std::mem::replace(&mut self.emit.rows, before) {
-            self.emit.cache.remove(&Key::Data(read.object));
+            self.call_if(marked, "ravel_rows_near", &[object, result, first, end, reach[0], reach[1]]);
         }
     }
 
@@ -288,10 +292,7 @@ impl Lower<'_, '_> {
     pub fn gather_before_others_send(&mut self, object: Val) {
         if self.has_rows() && !self.site.in_parfor() {
             let marked = self.is_marked(object);
-            self.b.begin_if(marked);
-            self.helper("ravel_device_to_host", &[object], None);
-            self.b.begin_else(&[]);
-            self.b.end_if(&[]);
+            self.call_if(marked, "ravel_device_to_host", &[object]);
         }
     }
 
@@ -299,10 +300,7 @@ impl Lower<'_, '_> {
     pub fn rows_like(&mut self, to: Val, from: Val) {
         if self.has_rows() && !self.site.in_parfor() {
             let marked = self.is_marked(from);
-            self.b.begin_if(marked);
-            self.helper("ravel_rows_like", &[to, from], None);
-            self.b.begin_else(&[]);
-            self.b.end_if(&[]);
+            self.call_if(marked, "ravel_rows_like", &[to, from]);
         }
     }
 }
