@@ -113,8 +113,11 @@ pub fn finish(command: &mut Command, input: &[u8], folder: &Path) -> Result<Fini
         let started = Started::new(command, input)?;
         let was_stuck = is_stuck(started.id(), folder);
         let finished = end(started, folder)?;
-        // What ranks crash of, the launcher says.
-        let launcher_crashed = finished.status >= 128 && !finished.stderr.contains("signal");
+        // What ranks crash of, the launcher says, each in its words. What it crashes of itself it says in others, or not at all.
+        let is_said = [&finished.stderr, &finished.stdout]
+            .iter()
+            .any(|text| RANK_CRASHED.iter().any(|words| text.contains(words)));
+        let launcher_crashed = finished.status >= 128 && !is_said;
         if !was_stuck && !launcher_crashed {
             return Ok(finished);
         }
@@ -125,6 +128,9 @@ pub fn finish(command: &mut Command, input: &[u8], folder: &Path) -> Result<Fini
 /// `mpirun` of Open MPI 4.1.4 crashes, or stays when its ranks have gone, in about one of fifty starts of a program that aborts. That says nothing of the
 /// program, which is started again, so many times in all.
 const STARTS: u32 = 4;
+
+/// What Open MPI and MPICH say of a rank that crashed.
+const RANK_CRASHED: [&str; 2] = ["exited on signal", "EXIT STRING"];
 
 /// A launcher without ranks for so long is stuck.
 const ALONE: Duration = Duration::from_secs(15);
