@@ -200,6 +200,8 @@ pub struct Shared {
 pub struct Read {
     /// The array.
     pub object: *mut ArrayHeader,
+    /// How many rows further the next index reads.
+    pub factor: i64,
     /// The first and the last row that index 0 reads.
     pub low: i64,
     pub high: i64,

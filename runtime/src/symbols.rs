@@ -66,7 +66,7 @@ symbols! {
     device::ravel_device_variant(key, count, usual),
     device::ravel_device_variant_done(),
     rows::ravel_rows_like(to, from),
-    rows::ravel_rows_near(object, like, first, end, low, high),
+    rows::ravel_rows_near(object, like, first, end, factor, low, high),
     pool::ravel_parallel(work, ctx, n, chunk, late, shared),
     pool::ravel_threads(),
     pool::ravel_has_idle_threads(),
@@ -142,7 +142,7 @@ mod tests {
         };
     }
 
-    types_of_functions! { ; A; A B; A B C; A B C D; A B C D E; A B C D E F; }
+    types_of_functions! { ; A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; }
 
     /// A type as the documentation spells it: all pointers are `ptr`.
     fn spelled(ty: &str) -> &str {

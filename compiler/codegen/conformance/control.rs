@@ -19,7 +19,7 @@ extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64, late: i
         DECLARED
             .lock()
             .expect("no test panics here")
-            .extend_from_slice(unsafe { std::slice::from_raw_parts(shared, 18) });
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(shared, 19) });
     }
     let context = context as usize;
     std::thread::scope(|scope| {
@@ -328,7 +328,7 @@ fn parallel_loops_see_outer_values_and_write_memory() {
             work: eight,
             uneven: true,
             partials: false,
-            reads: vec![Read { object: null, low: one, high: eight }],
+            reads: vec![Read { object: null, factor: eight, low: one, high: eight }],
             outputs: vec![output],
         })),
     );

@@ -438,7 +438,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `site v1 work v2 reads (v3, v4, v5) ... yields (v6, ...) ...`.
+    /// `site v1 work v2 reads (v3, v4, v5, v6) ... yields (v7, ...) ...`.
     fn shared(&mut self) -> Result<Shared, ParseError> {
         self.expect("site")?;
         let site = self.value()?;
@@ -447,9 +447,9 @@ impl<'a> Parser<'a> {
         let (uneven, partials) = (self.eat("uneven"), self.eat("partials"));
         let (mut reads, mut outputs) = (Vec::new(), Vec::new());
         while self.eat("reads") {
-            match <[Value; 3]>::try_from(self.args()?) {
-                Ok([object, low, high]) => reads.push(Read { object, low, high }),
-                Err(_) => return self.error("an array and two numbers of rows"),
+            match <[Value; 4]>::try_from(self.args()?) {
+                Ok([object, factor, low, high]) => reads.push(Read { object, factor, low, high }),
+                Err(_) => return self.error("an array, a factor and two numbers of rows"),
             }
         }
         while self.eat("yields") {

@@ -24,26 +24,27 @@ pub struct Shared {
     pub outputs: Vec<Output>,
 }
 
-/// Rows of an array that chunks read: index `i` reads rows `i + low` to `i + high`, both included, as far as there are such.
+/// Rows of an array that chunks read: index `i` reads rows `factor * i + low` to `factor * i + high`, both included, as far as there are such.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Read {
     /// The array.
     pub object: Value,
-    /// This and the next are `i64`.
+    /// This and all below are `i64`.
+    pub factor: Value,
     pub low: Value,
     pub high: Value,
 }
 
 impl Read {
     /// All values, in the order in which the runtime takes them.
-    pub fn values(&self) -> [&Value; 3] {
-        [&self.object, &self.low, &self.high]
+    pub fn values(&self) -> [&Value; 4] {
+        [&self.object, &self.factor, &self.low, &self.high]
     }
 
     /// The same, to be replaced.
-    pub fn values_mut(&mut self) -> [&mut Value; 3] {
-        let Read { object, low, high } = self;
-        [object, low, high]
+    pub fn values_mut(&mut self) -> [&mut Value; 4] {
+        let Read { object, factor, low, high } = self;
+        [object, factor, low, high]
     }
 }
 

@@ -11,7 +11,7 @@ fn refused(body: &str) -> Option<String> {
            v4: i64 = const 8
            v5: ptr = load v0 + 8 aligned
            v6: ptr = ptr_add v5, v4
-           parfor v1 chunk v3 shared site v0 work v4 uneven reads (v2, v4, v3) yields (v6, v0, v3, v3, v1, v4, v4, v3, v4) (v7, v8, v9) {{ {body} yield }}
+           parfor v1 chunk v3 shared site v0 work v4 uneven reads (v2, v4, v4, v3) yields (v6, v0, v3, v3, v1, v4, v4, v3, v4) (v7, v8, v9) {{ {body} yield }}
            return
          }}"
     );

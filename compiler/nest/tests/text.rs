@@ -83,7 +83,7 @@ fn everything() -> Module {
     b.begin_shared_parfor(n, one, Some(one), None);
     b.end_parfor();
     let output = Output::of([array, p, one, one, n, n, n, one, one]);
-    let reads = vec![Read { object: p, low: one, high: n }];
+    let reads = vec![Read { object: p, factor: one, low: one, high: n }];
     let outputs = vec![output.clone(), output];
     let shared = Shared { site: p, work: one, uneven: true, partials: true, reads, outputs };
     b.begin_shared_parfor(n, one, None, Some(Box::new(shared)));

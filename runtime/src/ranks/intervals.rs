@@ -28,17 +28,6 @@ impl Interval {
         Interval::new(self.low.max(other.low), self.high.min(other.high))
     }
 
-    /// The least interval that has both.
-    pub fn with(self, other: Interval) -> Interval {
-        if self.is_empty() {
-            other
-        } else if other.is_empty() {
-            self
-        } else {
-            Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
-        }
-    }
-
     /// What is in this and not in another, before it and behind it.
     pub fn without(self, other: Interval) -> [Interval; 2] {
         if self.and(other).is_empty() {
@@ -49,6 +38,61 @@ impl Interval {
 
     pub fn shifted(self, by: i64) -> Interval {
         Interval { low: self.low.saturating_add(by), high: self.high.saturating_add(by) }
+    }
+}
+
+/// Rows: intervals in their order, none of them empty, with something between any two.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct RowSet(Vec<Interval>);
+
+impl RowSet {
+    pub fn of(rows: Interval) -> RowSet {
+        let mut set = RowSet::default();
+        set.add(rows);
+        set
+    }
+
+    pub fn add(&mut self, mut rows: Interval) {
+        if rows.is_empty() {
+            return;
+        }
+        self.0.retain(|other| {
+            let is_apart = other.high < rows.low || rows.high < other.low;
+            if !is_apart {
+                rows = Interval { low: rows.low.min(other.low), high: rows.high.max(other.high) };
+            }
+            is_apart
+        });
+        let at = self.0.partition_point(|other| other.low < rows.low);
+        self.0.insert(at, rows);
+    }
+
+    pub fn add_all(&mut self, other: &RowSet) {
+        other.0.iter().for_each(|rows| self.add(*rows));
+    }
+
+    /// What is in this and not in another.
+    pub fn without(&self, other: &RowSet) -> RowSet {
+        let mut left = Vec::new();
+        for rows in &self.0 {
+            let mut low = rows.low;
+            for taken in other.0.iter().filter(|taken| !taken.and(*rows).is_empty()) {
+                left.push(Interval::new(low, taken.low));
+                low = taken.high;
+            }
+            left.push(Interval::new(low, rows.high));
+        }
+        left.retain(|rows| !rows.is_empty());
+        RowSet(left)
+    }
+
+    pub fn intervals(&self) -> &[Interval] {
+        &self.0
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> i64 {
+        self.0.iter().map(|rows| rows.len()).sum()
     }
 }
 
@@ -71,22 +115,25 @@ pub(super) struct Transfer {
 }
 
 /// What rank `me` sends and receives so that each rank has the rows that it wants of `n` beside those that it has.
-pub(super) fn transfers(n: i64, valid: &[Interval], wanted: &[Interval], me: usize) -> [Vec<Transfer>; 2] {
+pub(super) fn transfers(n: i64, valid: &[RowSet], wanted: &[RowSet], me: usize) -> [Vec<Transfer>; 2] {
     let ranks = valid.len();
-    let missing = |rank: usize| valid[rank].with(wanted[rank]).without(valid[rank]);
-    let own = own_rows(n, me, ranks);
+    let from = |rank: usize, owner: usize| {
+        let owned = own_rows(n, owner, ranks);
+        let missing = wanted[rank].without(&valid[rank]);
+        let rows: Vec<Interval> = missing.intervals().iter().map(|rows| rows.and(owned)).collect();
+        rows.into_iter().filter(|rows| !rows.is_empty())
+    };
     let (mut sent, mut received) = (Vec::new(), Vec::new());
     for rank in (0..ranks).filter(|rank| *rank != me) {
-        sent.extend(missing(rank).map(|rows| Transfer { rank, rows: rows.and(own) }));
-        let theirs = own_rows(n, rank, ranks);
-        received.extend(missing(me).map(|rows| Transfer { rank, rows: rows.and(theirs) }));
+        sent.extend(from(rank, me).map(|rows| Transfer { rank, rows }));
+        received.extend(from(me, rank).map(|rows| Transfer { rank, rows }));
     }
-    [sent, received].map(|all| all.into_iter().filter(|transfer| !transfer.rows.is_empty()).collect())
+    [sent, received]
 }
 
 /// How many rows the rank gets that gets most.
-pub(super) fn most_missing(valid: &[Interval], wanted: &[Interval]) -> i64 {
-    let missing = |(valid, wanted): (&Interval, &Interval)| valid.with(*wanted).len() - valid.len();
+pub(super) fn most_missing(valid: &[RowSet], wanted: &[RowSet]) -> i64 {
+    let missing = |(valid, wanted): (&RowSet, &RowSet)| wanted.without(valid).len();
     valid.iter().zip(wanted).map(missing).max().unwrap_or(0)
 }
 
@@ -94,8 +141,37 @@ pub(super) fn most_missing(valid: &[Interval], wanted: &[Interval]) -> i64 {
 mod tests {
     use super::*;
 
-    fn own(n: i64, ranks: usize) -> Vec<Interval> {
-        (0..ranks).map(|rank| own_rows(n, rank, ranks)).collect()
+    fn own(n: i64, ranks: usize) -> Vec<RowSet> {
+        (0..ranks).map(|rank| RowSet::of(own_rows(n, rank, ranks))).collect()
+    }
+
+    fn set(intervals: &[(i64, i64)]) -> RowSet {
+        let mut set = RowSet::default();
+        intervals.iter().for_each(|(low, high)| set.add(Interval::new(*low, *high)));
+        set
+    }
+
+    #[test]
+    fn sets_are_intervals_apart_from_each_other() {
+        assert_eq!(set(&[(4, 6), (0, 2), (8, 8), (2, 3)]).intervals(), [Interval::new(0, 3), Interval::new(4, 6)]);
+        assert_eq!(set(&[(4, 6), (0, 2), (1, 5)]), set(&[(0, 6)]));
+        assert_eq!(set(&[(4, 6), (0, 2), (8, 9)]).len(), 5);
+    }
+
+    #[test]
+    fn what_is_left_without_others() {
+        let all: Vec<RowSet> = [&[][..], &[(0, 9)], &[(2, 5)], &[(0, 1), (3, 4), (7, 9)], &[(1, 3), (4, 8)], &[(6, 7)]]
+            .into_iter()
+            .map(set)
+            .collect();
+        let has = |set: &RowSet, row: i64| set.intervals().iter().any(|rows| rows.low <= row && row < rows.high);
+        for a in &all {
+            for b in &all {
+                let left = a.without(b);
+                assert!((0..10).all(|row| has(&left, row) == (has(a, row) && !has(b, row))), "{a:?} {b:?} {left:?}");
+                assert!(left.intervals().iter().all(|rows| !rows.is_empty()), "{left:?}");
+            }
+        }
     }
 
     #[test]
@@ -103,7 +179,7 @@ mod tests {
         for n in [0, 1, 2, 3, 6, 7, 8, 100, 1023, 1024, 1025, 5000, 1 << 40] {
             for ranks in 1..9 {
                 let mut end = 0;
-                for rows in own(n, ranks) {
+                for rows in (0..ranks).map(|rank| own_rows(n, rank, ranks)) {
                     assert_eq!(rows.low, end);
                     end = rows.high;
                 }
@@ -116,13 +192,19 @@ mod tests {
     fn every_missing_row_comes_once_from_its_owner() {
         for (n, ranks) in [(5, 2), (9, 3), (12, 4), (20, 7), (3, 5)] {
             for reach in 0..n {
-                let valid: Vec<Interval> = own(n, ranks)
-                    .into_iter()
-                    .map(|rows| rows.with(Interval::new(rows.low - 1, rows.high)).and(Interval::new(0, n)))
-                    .collect();
-                let wanted: Vec<Interval> = own(n, ranks)
-                    .into_iter()
-                    .map(|rows| Interval::new(rows.low - reach, rows.high + reach).and(Interval::new(0, n)))
+                let near = |rank: usize, by: i64| {
+                    let rows = own_rows(n, rank, ranks);
+                    Interval::new(rows.low - by, rows.high + by).and(Interval::new(0, n))
+                };
+                let valid: Vec<RowSet> = (0..ranks).map(|rank| RowSet::of(near(rank, i64::from(rank > 1)))).collect();
+                // Rows far away as well.
+                let wanted: Vec<RowSet> = (0..ranks)
+                    .map(|rank| {
+                        let far = Interval::new(n - reach, n - reach + 1);
+                        let mut wanted = RowSet::of(near(rank, reach / 2));
+                        wanted.add(far.and(Interval::new(0, n)));
+                        wanted
+                    })
                     .collect();
                 let all: Vec<_> = (0..ranks).map(|me| transfers(n, &valid, &wanted, me)).collect();
                 for me in 0..ranks {
@@ -130,13 +212,15 @@ mod tests {
                     let mark = |times: &mut Vec<i32>, rows: Interval| {
                         (rows.low..rows.high).for_each(|row| times[row as usize] += 1)
                     };
-                    mark(&mut times, valid[me]);
+                    valid[me].intervals().iter().for_each(|rows| mark(&mut times, *rows));
                     for Transfer { rank, rows } in &all[me][1] {
                         mark(&mut times, *rows);
                         assert!(all[*rank][0].contains(&Transfer { rank: me, rows: *rows }), "{rank} sends to {me}");
                     }
-                    let whole = valid[me].with(wanted[me]);
-                    let expected = (0..n).map(|row| i32::from(row >= whole.low && row < whole.high));
+                    let mut whole = valid[me].clone();
+                    whole.add_all(&wanted[me]);
+                    let has = |row: i64| whole.intervals().iter().any(|rows| rows.low <= row && row < rows.high);
+                    let expected = (0..n).map(|row| i32::from(has(row)));
                     assert!(times.iter().copied().eq(expected), "{n} {ranks} {reach} {me}: {times:?}");
                 }
             }
@@ -148,7 +232,7 @@ mod tests {
         let valid = own(100, 4);
         assert_eq!(transfers(100, &valid, &valid, 1), [vec![], vec![]]);
         assert_eq!(most_missing(&valid, &valid), 0);
-        let far: Vec<Interval> = valid.iter().map(|_| Interval::new(0, 100)).collect();
+        let far: Vec<RowSet> = valid.iter().map(|_| RowSet::of(Interval::new(0, 100))).collect();
         assert_eq!(most_missing(&valid, &far), 75);
     }
 }

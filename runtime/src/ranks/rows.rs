@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use super::intervals::{Interval, most_missing, own_rows, transfers};
+use super::intervals::{Interval, RowSet, most_missing, own_rows, transfers};
 use super::mpi::{Message, Pending};
 use super::settings::Share;
 use super::stats::{self, Exchange, Kind, Watch};
@@ -26,6 +26,8 @@ pub(crate) const ROWS: u16 = 8;
 const LEAST_BYTES: i64 = 1 << 20;
 /// A rank has at least so many rows, or neighbours would exchange much of what they have.
 const LEAST_ROWS: i64 = 8;
+/// Of rows in more intervals than these, a rank knows no longer that it has them, but for those it owns.
+const MOST_INTERVALS: usize = 64;
 
 /// An array in rows.
 #[derive(Clone)]
@@ -34,7 +36,7 @@ struct Rows {
     n: i64,
     bytes: i64,
     /// What each rank has.
-    valid: Vec<Interval>,
+    valid: Vec<RowSet>,
     /// Elements that were asked for one by one.
     asked: u32,
 }
@@ -117,7 +119,7 @@ pub(super) unsafe fn beside(reads: &[Read]) -> i64 {
     // SAFETY: live by contract.
     let sizes = reads.iter().map(|read| (read, unsafe { rows_of(read.object) }));
     let large = sizes.filter(|(_, (rows, bytes))| rows * bytes >= LEAST_BYTES);
-    large.map(|(read, (_, bytes))| (read.high - read.low) * bytes).sum()
+    large.map(|(read, (_, bytes))| (read.high - read.low + 1 - read.factor.abs()).max(0) * bytes).sum()
 }
 
 impl World {
@@ -143,36 +145,83 @@ impl World {
     unsafe fn spread(&self, object: *mut ArrayHeader) {
         // SAFETY: live by contract.
         let (n, bytes) = unsafe { rows_of(object) };
-        let valid = (0..self.count).map(|rank| own_rows(n, rank, self.count)).collect();
+        let valid = (0..self.count).map(|rank| RowSet::of(own_rows(n, rank, self.count))).collect();
         table().insert(object as usize, Rows { n, bytes, valid, asked: 0 });
         // SAFETY: live by contract.
         unsafe { mark(object, true) };
     }
 }
 
+/// `a / by`, rounded down; `by` is positive.
+fn quotient_down(a: i64, by: i64) -> i64 {
+    a.div_euclid(by)
+}
+
+/// `a / by`, rounded up; `by` is positive.
+fn quotient_up(a: i64, by: i64) -> i64 {
+    a.div_euclid(by).saturating_add(i64::from(a.rem_euclid(by) != 0))
+}
+
+impl Read {
+    /// The rows that these indices read, as far as there are such.
+    fn rows(&self, indices: Interval) -> Interval {
+        if indices.is_empty() {
+            return Interval::default();
+        }
+        let ends = [indices.low, indices.high - 1].map(|index| self.factor.saturating_mul(index));
+        let low = ends[0].min(ends[1]).saturating_add(self.low);
+        let high = ends[0].max(ends[1]).saturating_add(self.high).saturating_add(1);
+        Interval::new(low, high)
+    }
+
+    /// The indices that read only these of `n` rows.
+    fn indices(&self, rows: Interval, n: i64) -> Interval {
+        // Beyond the ends there is nothing to be read. Index `i` reads rows of at least `least` and at most `most` if these bound `factor * i`.
+        let least = if rows.low == 0 { i64::MIN } else { rows.low.saturating_sub(self.low) };
+        let most = if rows.high == n { i64::MAX } else { (rows.high - 1).saturating_sub(self.high) };
+        let by = self.factor.abs();
+        match self.factor {
+            0 if least <= 0 && most >= 0 => Interval::new(i64::MIN, i64::MAX),
+            0 => Interval::default(),
+            1.. => Interval::new(quotient_up(least, by), quotient_down(most, by).saturating_add(1)),
+            _ => {
+                let negative = |n: i64| n.saturating_neg();
+                Interval::new(quotient_up(negative(most), by), quotient_down(negative(least), by).saturating_add(1))
+            }
+        }
+    }
+}
+
 /// What a loop reads of an array in rows, for each rank: where its indices lead. `None` stands for a rank that reads anything.
-fn wanted(rows: &Rows, read: &Read, indices: &[Option<Interval>]) -> Vec<Interval> {
+fn wanted(rows: &Rows, reads: &[&Read], indices: &[Option<Interval>]) -> Vec<RowSet> {
     let all = Interval::new(0, rows.n);
     let of = |indices: &Option<Interval>| match *indices {
-        None => all,
-        Some(indices) if indices.is_empty() => Interval::default(),
-        Some(Interval { low, high }) => {
-            Interval::new(low.saturating_add(read.low), high.saturating_add(read.high)).and(all)
+        None => RowSet::of(all),
+        Some(indices) => {
+            let mut wanted = RowSet::default();
+            reads.iter().for_each(|read| wanted.add(read.rows(indices).and(all)));
+            wanted
         }
     };
     indices.iter().map(of).collect()
 }
 
-/// What a loop reads of each array, which may bear several names in it.
-fn joined(reads: &[Read]) -> Vec<Read> {
-    let mut joined: Vec<Read> = Vec::new();
+/// The indices of `own` that read what a rank has, all in one stretch: the longest one.
+fn inner(rows: &Rows, reads: &[&Read], valid: &RowSet, own: Interval) -> Interval {
+    let of = |valid: &Interval| reads.iter().fold(own, |inner, read| inner.and(read.indices(*valid, rows.n)));
+    valid.intervals().iter().map(of).max_by_key(|inner| inner.len()).unwrap_or_default()
+}
+
+/// What a loop reads, by arrays: one may bear several names in it, and be read at several distances.
+fn by_array(reads: &[Read]) -> Vec<(*mut ArrayHeader, Vec<&Read>)> {
+    let mut arrays: Vec<(*mut ArrayHeader, Vec<&Read>)> = Vec::new();
     for read in reads {
-        match joined.iter_mut().find(|other| other.object == read.object) {
-            Some(other) => (other.low, other.high) = (other.low.min(read.low), other.high.max(read.high)),
-            None => joined.push(*read),
+        match arrays.iter_mut().find(|(object, _)| *object == read.object) {
+            Some((_, reads)) => reads.push(read),
+            None => arrays.push((read.object, vec![read])),
         }
     }
-    joined
+    arrays
 }
 
 /// Rows on their way to the ranks that need them.
@@ -197,12 +246,12 @@ pub(super) struct Moved {
 /// The objects are live arrays.
 pub(super) unsafe fn moved(reads: &[Read], indices: &[Option<Interval>]) -> Moved {
     let mut moved = Moved::default();
-    for read in &joined(reads) {
+    for (object, reads) in &by_array(reads) {
         // SAFETY: live by contract.
-        if unsafe { is_in_rows(read.object) }
-            && let Some(rows) = table().get(&(read.object as usize))
+        if unsafe { is_in_rows(*object) }
+            && let Some(rows) = table().get(&(*object as usize))
         {
-            moved.needed += most_missing(&rows.valid, &wanted(rows, read, indices)) * rows.bytes;
+            moved.needed += most_missing(&rows.valid, &wanted(rows, reads, indices)) * rows.bytes;
             moved.gathered += rows.n * rows.bytes;
         }
     }
@@ -217,13 +266,13 @@ impl World {
     pub(super) unsafe fn fetch(&self, reads: &[Read], indices: &[Option<Interval>]) -> Result<Option<Fetch>, Fault> {
         let mut messages = [Vec::new(), Vec::new()];
         let own = indices[self.rank];
-        let mut inner = own.unwrap_or_default();
-        for read in &joined(reads) {
+        let mut without_others = own.unwrap_or_default();
+        for (object, reads) in &by_array(reads) {
             // SAFETY: live by contract.
-            let (in_rows, data) = unsafe { (is_in_rows(read.object), (*read.object).data) };
+            let (in_rows, data) = unsafe { (is_in_rows(*object), (**object).data) };
             let mut table = table();
-            let Some(rows) = table.get_mut(&(read.object as usize)).filter(|_| in_rows) else { continue };
-            let wanted = wanted(rows, read, indices);
+            let Some(rows) = table.get_mut(&(*object as usize)).filter(|_| in_rows) else { continue };
+            let wanted = wanted(rows, reads, indices);
             let both = transfers(rows.n, &rows.valid, &wanted, self.rank);
             for (messages, transfers) in messages.iter_mut().zip(both) {
                 messages.extend(transfers.into_iter().map(|transfer| Message {
@@ -232,15 +281,15 @@ impl World {
                     length: (transfer.rows.len() * rows.bytes) as usize,
                 }));
             }
-            let valid = rows.valid[self.rank];
-            // Rows beyond the ends are not read.
-            let low = if valid.low == 0 { i64::MIN } else { valid.low.saturating_sub(read.low) };
-            let high = if valid.high == rows.n { i64::MAX } else { valid.high.saturating_sub(read.high) };
-            inner = inner.and(Interval::new(low, high));
-            for (valid, wanted) in rows.valid.iter_mut().zip(&wanted) {
-                *valid = valid.with(*wanted);
+            without_others = inner(rows, reads, &rows.valid[self.rank], without_others);
+            for (rank, (valid, wanted)) in rows.valid.iter_mut().zip(&wanted).enumerate() {
+                if valid.intervals().len() > MOST_INTERVALS {
+                    *valid = RowSet::of(own_rows(rows.n, rank, self.count));
+                }
+                valid.add_all(wanted);
             }
         }
+        let mut inner = without_others;
         let [sent, received] = messages;
         if sent.is_empty() && received.is_empty() {
             return Ok(None);
@@ -331,13 +380,13 @@ pub(crate) unsafe fn copied(from: *mut ArrayHeader, to: *mut ArrayHeader) -> boo
     }
     let mut table = table();
     let Some(rows) = table.get(&(from as usize)).cloned() else { return false };
-    let Interval { low, high } = rows.valid[ranks_here().rank];
-    let (start, length) = ((low * rows.bytes) as usize, ((high - low) * rows.bytes) as usize);
-    // SAFETY: the rows lie within both arrays, which are apart.
-    unsafe {
-        std::ptr::copy_nonoverlapping((*from).data.add(start), (*to).data.add(start), length);
-        mark(to, true);
+    for Interval { low, high } in rows.valid[ranks_here().rank].intervals() {
+        let (start, length) = ((low * rows.bytes) as usize, ((high - low) * rows.bytes) as usize);
+        // SAFETY: the rows lie within both arrays, which are apart.
+        unsafe { std::ptr::copy_nonoverlapping((*from).data.add(start), (*to).data.add(start), length) };
     }
+    // SAFETY: by contract.
+    unsafe { mark(to, true) };
     table.insert(to as usize, Rows { asked: 0, ..rows });
     true
 }
@@ -347,8 +396,8 @@ pub(crate) fn forget(object: *const ArrayHeader) {
     table().remove(&(object as usize));
 }
 
-/// Every rank is about to compute indices `first..end` of rows of `like`, each of which reads rows `low` to `high` beside it of an array. If `like` is in rows,
-/// ranks get what their own ones need, or else the whole.
+/// Every rank is about to compute rows `first..end` of `like`, row `i` of which reads rows `factor * i + low` to `factor * i + high` of an array. If `like` is in
+/// rows, ranks get what their own ones need, or else the whole.
 ///
 /// # Safety
 /// Live arrays.
@@ -358,6 +407,7 @@ pub unsafe extern "C" fn ravel_rows_near(
     like: *mut ArrayHeader,
     first: i64,
     end: i64,
+    factor: i64,
     low: i64,
     high: i64,
 ) {
@@ -373,7 +423,7 @@ pub unsafe extern "C" fn ravel_rows_near(
         let n = rows_of(like).0;
         let own = |rank| Some(own_rows(n, rank, world.count).and(Interval::new(first, end)));
         let indices: Vec<Option<Interval>> = (0..world.count).map(own).collect();
-        let fetch = world.fetch(&[Read { object, low, high }], &indices);
+        let fetch = world.fetch(&[Read { object, factor, low, high }], &indices);
         let fetched = fetch.and_then(|fetch| fetch.map_or(Ok(()), |fetch| world.finish(fetch.pending)));
         fetched.unwrap_or_else(|fault| fault::raise(fault));
     }
@@ -397,25 +447,71 @@ pub unsafe extern "C" fn ravel_rows_like(to: *mut ArrayHeader, from: *mut ArrayH
 mod tests {
     use super::*;
 
-    fn read(array: usize, low: i64, high: i64) -> Read {
-        Read { object: std::ptr::without_provenance_mut(array), low, high }
+    fn read(array: usize, (factor, low, high): (i64, i64, i64)) -> Read {
+        Read { object: std::ptr::without_provenance_mut(array), factor, low, high }
+    }
+
+    fn rows(n: i64, valid: &[(i64, i64)]) -> Rows {
+        let valid = valid.iter().map(|(low, high)| RowSet::of(Interval::new(*low, *high))).collect();
+        Rows { n, bytes: 8, valid, asked: 0 }
     }
 
     #[test]
-    fn an_array_under_two_names_is_read_once() {
-        let joined = joined(&[read(64, -1, 1), read(128, 0, 0), read(64, 0, 3)]);
-        assert_eq!(joined, [read(64, -1, 3), read(128, 0, 0)]);
+    fn an_array_under_two_names_is_one() {
+        let reads = [read(64, (1, -1, 1)), read(128, (1, 0, 0)), read(64, (1, 0, 3))];
+        let arrays: Vec<_> =
+            by_array(&reads).into_iter().map(|(object, reads)| (object as usize, reads.len())).collect();
+        assert_eq!(arrays, [(64, 2), (128, 1)]);
     }
 
     #[test]
     fn ranks_want_what_their_indices_read_within_the_array() {
-        let rows = Rows { n: 10, bytes: 8, valid: vec![Interval::new(0, 5), Interval::new(5, 10)], asked: 0 };
+        let rows = rows(10, &[(0, 5), (5, 10)]);
         // Index 0 is row 1.
-        let read = read(64, 0, 2);
+        let near = read(64, (1, 0, 2));
         let indices = [Some(Interval::new(0, 4)), Some(Interval::new(4, 8)), Some(Interval::default()), None];
-        let expected = [Interval::new(0, 6), Interval::new(4, 10), Interval::default(), Interval::new(0, 10)];
-        assert_eq!(wanted(&rows, &read, &indices), expected);
+        let of = |reads: &[&Read]| -> Vec<Vec<(i64, i64)>> {
+            let wanted = wanted(&rows, reads, &indices);
+            wanted.iter().map(|set| set.intervals().iter().map(|rows| (rows.low, rows.high)).collect()).collect()
+        };
+        assert_eq!(of(&[&near]), [vec![(0, 6)], vec![(4, 10)], vec![], vec![(0, 10)]]);
         // The row at the border.
-        assert_eq!(most_missing(&rows.valid, &wanted(&rows, &read, &indices[..2])), 1);
+        assert_eq!(most_missing(&rows.valid, &wanted(&rows, &[&near], &indices[..2])), 1);
+        let first = read(64, (0, 0, 0));
+        assert_eq!(of(&[&near, &first]), [vec![(0, 6)], vec![(0, 1), (4, 10)], vec![], vec![(0, 10)]]);
+        assert_eq!(of(&[&read(64, (-1, 9, 9))]), [vec![(6, 10)], vec![(2, 6)], vec![], vec![(0, 10)]]);
+        assert_eq!(of(&[&read(64, (2, -1, 0))]), [vec![(0, 7)], vec![(7, 10)], vec![], vec![(0, 10)]]);
+    }
+
+    #[test]
+    fn inner_indices_read_what_is_there() {
+        for n in [1, 7, 20] {
+            for valid in [(0, 0), (0, 7), (3, 9), (12, 20), (0, 20)] {
+                let valid = Interval::new(valid.0, valid.1).and(Interval::new(0, n));
+                for factor in -3..4 {
+                    for (low, high) in [(0, 0), (-1, 1), (5, 8), (19, 19)] {
+                        let read = read(64, (factor, low, high));
+                        let found = inner(&rows(n, &[]), &[&read], &RowSet::of(valid), Interval::new(0, 30));
+                        let is_there = |index: &i64| {
+                            let rows = read.rows(Interval::new(*index, index + 1)).and(Interval::new(0, n));
+                            rows.is_empty() || rows.low >= valid.low && rows.high <= valid.high
+                        };
+                        if !valid.is_empty() {
+                            assert!(
+                                (found.low..found.high).all(|index| is_there(&index)),
+                                "{read:?} {valid:?} {found:?}"
+                            );
+                            // What is beyond the ends counts as there only beside what is.
+                            let rest = (0..30).filter(|index| !(found.low..found.high).contains(index));
+                            let inside = |index: &i64| {
+                                let rows = read.rows(Interval::new(*index, index + 1));
+                                rows.low >= valid.low && rows.high <= valid.high
+                            };
+                            assert!(rest.into_iter().all(|index| !inside(&index)), "{read:?} {valid:?} {found:?}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }

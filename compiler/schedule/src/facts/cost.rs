@@ -34,6 +34,15 @@ const WHOLE_VECTOR: f64 = 3.0;
 /// Cycles of a function of the C library.
 const LIBRARY_CALL: f64 = 30.0;
 
+/// What a loop counts by a constant step, as long as the next number is below an end.
+#[derive(Clone, Copy)]
+pub(crate) struct Counter {
+    /// Which of the values that the loop carries.
+    pub position: usize,
+    pub step: i64,
+    pub end: Value,
+}
+
 impl Facts<'_> {
     /// Product of the outer extents and the extent of the last axis, guessed where unknown.
     pub fn trips(&self, part: &Part) -> (i64, i64) {
@@ -283,28 +292,30 @@ impl Facts<'_> {
         Some(strides)
     }
 
-    /// Iterations of a loop that counts by one, if the distance of the bounds is constant, and a guess otherwise.
-    pub fn iterations(&self, init: &[Value], body: Region) -> Result<f64, f64> {
+    /// What a loop counts upwards.
+    pub fn counter(&self, body: Region) -> Option<Counter> {
         let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
         let data = &self.func.regions[body];
-        let Some(Op::Bin(BinOp::Lt, next, end)) = data.yields.first().and_then(|v| op(*v)) else {
-            return Err(UNKNOWN_ITERATIONS);
-        };
-        let Some(counter) = data.yields[1..].iter().position(|v| v == next) else { return Err(UNKNOWN_ITERATIONS) };
-        let is_one = |v: Value| self.const_i32(v) == Some(1);
-        let counts = matches!(op(*next), Some(Op::Bin(BinOp::Add, a, b)) if *a == data.params[counter] && is_one(*b));
-        if !counts {
-            return Err(UNKNOWN_ITERATIONS);
-        }
-        let (ends, guess) = match op(*end) {
+        let Op::Bin(BinOp::Lt, next, end) = op(*data.yields.first()?)? else { return None };
+        let position = data.yields[1..].iter().position(|v| v == next)?;
+        let Op::Bin(BinOp::Add, a, b) = op(*next)? else { return None };
+        let step = self.const_i32(*b).filter(|step| *step > 0 && *a == data.params[position])?;
+        Some(Counter { position, step, end: *end })
+    }
+
+    /// Iterations of a loop that counts, if the distance of the bounds is constant, and a guess otherwise.
+    pub fn iterations(&self, init: &[Value], body: Region) -> Result<f64, f64> {
+        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+        let Some(Counter { position, step, end }) = self.counter(body) else { return Err(UNKNOWN_ITERATIONS) };
+        let (ends, guess) = match op(end) {
             Some(Op::Bin(BinOp::Min, a, b)) => (vec![*a, *b], PIECE_ITERATIONS),
-            _ => (vec![*end], UNKNOWN_ITERATIONS),
+            _ => (vec![end], UNKNOWN_ITERATIONS),
         };
-        let start = self.form(init[counter]);
+        let start = self.form(init[position]);
         let distance = |end: &Value| {
             let end = self.form(*end);
             let same = end.terms.len() == start.terms.len() && end.terms.iter().all(|term| start.terms.contains(term));
-            same.then_some((end.constant - start.constant).max(1) as f64)
+            same.then_some((end.constant - start.constant).max(1) as f64 / step as f64)
         };
         ends.iter().find_map(distance).ok_or(guess)
     }

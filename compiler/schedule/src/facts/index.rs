@@ -49,7 +49,8 @@ impl Form {
         Form { constant: k, terms: Vec::new(), low: k, high: k }
     }
 
-    fn atom(v: Value, range: (i64, i64)) -> Form {
+    /// A value with these bounds as it is.
+    pub fn of(v: Value, range: (i64, i64)) -> Form {
         Form { constant: 0, terms: vec![(v, 1)], low: range.0, high: range.1 }
     }
 
@@ -104,8 +105,15 @@ impl Facts<'_> {
         }
     }
 
+    /// The form of a scalar whose sums cannot wrap.
+    pub fn exact(&self, v: Value) -> Option<Form> {
+        let form = self.form(v);
+        let (low, high) = form.range();
+        (low >= I32_MIN && high <= I32_MAX).then_some(form)
+    }
+
     fn atom(&self, v: Value) -> Form {
-        Form::atom(v, self.atom_range(v, MAX_DEPTH))
+        Form::of(v, self.atom_range(v, MAX_DEPTH))
     }
 
     /// Bounds of a scalar that is not a sum: indices, extents, minima, maxima, quotients, remainders.
@@ -277,9 +285,17 @@ impl Facts<'_> {
                 }
             }
             Op::Un(UnOp::Neg, a) => Form::constant(0).plus(&sub(a)?, -1),
+            Op::Bin(op @ (BinOp::Min | BinOp::Max), a, b) => {
+                let (a, b) = (sub(a)?, sub(b)?);
+                let ahead = b.clone().plus(&a, -1).filter(|ahead| ahead.terms.is_empty());
+                // Where nothing wraps, one of them is the greater one for good.
+                let is_exact = [&a, &b].iter().all(|form| form.low >= I32_MIN && form.high <= I32_MAX);
+                let is_second = |ahead: Form| (ahead.constant > 0) == (*op == BinOp::Max);
+                ahead.filter(|_| is_exact).map(|ahead| if is_second(ahead) { b } else { a })
+            }
             _ => None,
         };
-        Some(exact.unwrap_or_else(|| Form::atom(v, self.atom_range(v, depth))))
+        Some(exact.unwrap_or_else(|| Form::of(v, self.atom_range(v, depth))))
     }
 
     /// Row-major offset of an index in an array with these strides (in elements).

@@ -43,12 +43,35 @@ pub(crate) struct Emit {
     pub in_loop_site: bool,
 }
 
-/// Rows `i + low` to `i + high` of an array, both included, which a body reads at index `i` of axis 0.
+/// Rows of an array that a body reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowsRead {
     pub object: Val,
+    pub reach: Reach,
+}
+
+/// Rows `factor * i + base + low` to `factor * i + base + high`, both included, at index `i` of axis 0. The base is the same at all indices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reach {
+    pub factor: i64,
+    pub base: Option<Value>,
     pub low: i64,
     pub high: i64,
+}
+
+impl Reach {
+    /// The row of the index.
+    pub const OWN: Reach = Reach { factor: 1, base: None, low: 0, high: 0 };
+
+    /// Do both lie at the same place but for a number of rows?
+    pub fn is_beside(&self, other: &Reach) -> bool {
+        (self.factor, self.base) == (other.factor, other.base)
+    }
+
+    /// Both, which lie beside each other.
+    pub fn with(self, other: Reach) -> Reach {
+        Reach { low: self.low.min(other.low), high: self.high.max(other.high), ..self }
+    }
 }
 
 /// What happens to the elements outside of a box.

@@ -9,6 +9,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, Ty};
 use ravel_types::{BinOp, Elem, HashSet};
 use ravel_wir::{Combine, FuncId, Generator, Inst, Module, Op, Part, Region, Value, With, WithOp};
 
+use crate::facts::cost::Counter;
 use crate::facts::{Ext, Facts, Form, Grid, UNKNOWN_EXTENT, any_op};
 use crate::lower::Lower;
 use crate::plan::strategy::RunPlan;
@@ -364,18 +365,15 @@ impl Lower<'_, '_> {
 
     /// Iterations of a loop that counts by one.
     fn iterations(&mut self, init: &[Value], body: Region) -> Ext {
-        let data = &self.func.regions[body];
-        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
-        let bounds = match data.yields.first().and_then(|v| op(*v)) {
-            Some(Op::Bin(BinOp::Lt, next, end)) => {
-                data.yields[1..].iter().position(|v| v == next).filter(|&k| {
-                    matches!(op(*next), Some(Op::Bin(BinOp::Add, a, b)) if *a == data.params[k] && self.const_i32(*b) == Some(1))
-                }).map(|k| (init[k], *end))
-            }
-            _ => None,
-        };
-        match bounds {
-            Some((start, end)) => self.distance(start, end, 0),
+        match self.counter(body) {
+            Some(Counter { position, step, end }) => match self.distance(init[position], end, 0) {
+                Ext::Const(n) => Ext::Const(n / step),
+                Ext::Val(n) if step > 1 => {
+                    let step = self.b.i64(step);
+                    Ext::Val(self.b.binary(NestBin::SDiv, n, step))
+                }
+                n => n,
+            },
             None => {
                 self.emit.guesses += 1;
                 Ext::Const(UNKNOWN_EXTENT)

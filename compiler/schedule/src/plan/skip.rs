@@ -90,13 +90,6 @@ impl Facts<'_> {
             out.push(Comparison { form });
         }
     }
-
-    /// The form of a scalar whose sums cannot wrap.
-    fn exact(&self, v: Value) -> Option<Form> {
-        let form = self.form(v);
-        let (low, high) = form.range();
-        (low >= i64::from(i32::MIN) && high <= i64::from(i32::MAX)).then_some(form)
-    }
 }
 
 /// Notes a condition; whether it is the one noted before, if any.

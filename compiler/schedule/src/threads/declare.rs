@@ -20,9 +20,9 @@ use ravel_wir::{Generator, Op, Part, Region, Value};
 
 use crate::facts::{Ext, Facts, Sink, Val};
 use crate::lower::Lower;
-use crate::lower::emit::RowsRead;
 use crate::threads::fold_chunks::FoldChunks;
 use crate::threads::parallel::Chunks;
+use crate::threads::rows::rows;
 
 /// What chunks leave behind.
 #[derive(Clone, Copy)]
@@ -63,7 +63,10 @@ impl Facts<'_> {
                     self.iterations(init, *body).is_err() && !self.counts_to(*body).is_some_and(|end| is_fixed(&end))
                 }
                 Op::With(with) => with.parts.iter().any(|part| match &part.generator {
-                    Generator::Known { lower, upper, .. } => !lower.iter().chain(upper).all(is_fixed),
+                    Generator::Known { lower, upper, .. } => lower
+                        .iter()
+                        .zip(upper)
+                        .any(|(low, high)| !(is_fixed(low) && is_fixed(high)) && self.ahead_of(*low, *high).is_none()),
                     Generator::Dyn { .. } => true,
                 }),
                 _ => false,
@@ -182,8 +185,7 @@ impl Lower<'_, '_> {
                 self.cx.remark(span, "large results stay in rows with the ranks that compute them");
             }
             for read in self.emit.rows.clone() {
-                let RowsRead { low, high, .. } = read;
-                self.cx.remark(span, format!("needs rows {low:+} to {high:+} of an array in rows"));
+                self.cx.remark(span, format!("needs {} of an array in rows", rows(&read.reach)));
             }
         }
         let site = self.position(span);

@@ -6,6 +6,7 @@ pub mod declare;
 pub mod epilogue;
 pub mod fold_chunks;
 pub mod parallel;
+pub mod reach;
 pub mod reduction_chains;
 pub mod rows;
 pub mod state;

@@ -6,14 +6,14 @@
 //!
 //! An array whose rows lie with the ranks that computed them bears a mark in its header, and code that reads elements looks there, as it does for arrays
 //! on a device. A loop that ranks share reads rows around its own instead. So where a partition begins, its arrays are sorted: those of which an index reads
-//! few rows, at a distance that is known, are declared with the loop; the marks of the others are looked at before it. Inside of chunks nobody looks: threads
+//! few rows, in places that are known ([`super::reach`]), are declared with the loop; the marks of the others are looked at before it. Inside of chunks nobody looks: threads
 //! cannot talk to other ranks. What is declared is certified: [`ravel_wir::rows`] finds the rows once more, by means of its own.
 //!
 //! Leaves alone: arrays that a body hands on, or selects from with indices that it computes; views of other shapes; loops over other axes, or with steps along the first.
 
 use ravel_nest::ir::Read;
 use ravel_source::Span;
-use ravel_types::{BinOp, Elem};
+use ravel_types::Elem;
 use ravel_wir::rows::{Reads, RowFinder};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
@@ -21,12 +21,7 @@ use ravel_wir::{Generator, Op, Part, Region, Value, With};
 use crate::Result;
 use crate::facts::{Facts, Sink, Val};
 use crate::lower::Lower;
-use crate::lower::emit::{Border, Key, RowsRead};
-
-/// Arrays of which an index reads more rows than this are gathered.
-const MOST_ROWS: i64 = 256;
-/// Minima, maxima and choices inside of each other are followed so far.
-const MOST_NESTED: usize = 4;
+use crate::lower::emit::{Border, Key, Reach, RowsRead};
 
 impl Facts<'_> {
     /// Whether arrays may be in rows.
@@ -41,80 +36,6 @@ impl Facts<'_> {
             Generator::Dyn { .. } => return false,
         };
         self.has_rows() && axis == 0 && steps.is_none_or(|step| self.const_i32(*step) == Some(1))
-    }
-
-    /// The first and the last row, beside the index itself, that a body with this index of axis 0 reads of an array. Nothing if it reads others.
-    fn reach(&self, body: Region, index: Value, array: Value) -> Option<(i64, i64)> {
-        let data = &self.func.regions[body];
-        if data.yields.contains(&array) {
-            return None;
-        }
-        let mut reach = (i64::MAX, i64::MIN);
-        let mut join = |(low, high): (i64, i64)| reach = (reach.0.min(low), reach.1.max(high));
-        for inst in &data.insts {
-            let op = &self.func.insts[*inst].op;
-            match op {
-                Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) => continue,
-                Op::Sel { array: from, index: at } if *from == array && !at.is_empty() => {
-                    join(self.row_distance(at[0], index)?);
-                    continue;
-                }
-                _ => {}
-            }
-            let mut is_used = false;
-            op.for_each_operand(|v| is_used |= v == array);
-            if is_used {
-                return None;
-            }
-            for nested in op.regions() {
-                join(self.reach(nested, index, array)?);
-            }
-        }
-        Some(reach)
-    }
-
-    /// Bounds of `row - index`, if both are known.
-    fn row_distance(&self, row: Value, index: Value) -> Option<(i64, i64)> {
-        let (low, high) = self.distance_bounds(row, index, MOST_NESTED)?;
-        (low > -MOST_ROWS && high < MOST_ROWS).then_some((low, high))
-    }
-
-    /// Bounds of `row - index`, each of which may be beyond all numbers of rows.
-    fn distance_bounds(&self, row: Value, index: Value, depth: usize) -> Option<(i64, i64)> {
-        let form = self.form(row);
-        // A minimum, a maximum or a choice, and a number.
-        if let [(v, 1)] = form.terms[..]
-            && v != index
-            && depth > 0
-            && let Some(inst) = self.live.def(v)
-        {
-            let of = |v: &Value| self.distance_bounds(*v, index, depth - 1);
-            let bounds = match &self.func.insts[inst].op {
-                Op::Bin(BinOp::Max, a, b) => Some((of(a)?, of(b)?)).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))),
-                Op::Bin(BinOp::Min, a, b) => Some((of(a)?, of(b)?)).map(|(a, b)| (a.0.min(b.0), a.1.min(b.1))),
-                Op::Select { then, els, .. } => Some((of(then)?, of(els)?)).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))),
-                _ => None,
-            };
-            if let Some((low, high)) = bounds {
-                return Some((low.saturating_add(form.constant), high.saturating_add(form.constant)));
-            }
-        }
-        let difference = form.clone().plus(&self.form(index), -1)?;
-        let (mut low, mut high) = (difference.constant, difference.constant);
-        for (v, factor) in difference.terms {
-            let (least, most) = self.bounds(v);
-            let ends = [least.checked_mul(factor)?, most.checked_mul(factor)?];
-            low = low.checked_add(ends[0].min(ends[1]))?;
-            high = high.checked_add(ends[0].max(ends[1]))?;
-        }
-        // The index ends below a bound that need not be a number.
-        if let Some(upper) = self.upper_of[index]
-            && let Some(last) = form.plus(&self.form(upper), -1)
-            && last.terms.is_empty()
-        {
-            low = low.max(last.constant + 1);
-        }
-        Some((low, high))
     }
 
     /// May a body be run with elements that are rubbish? Its result is rubbish then, but it ends, and finds no fault.
@@ -133,20 +54,24 @@ impl Facts<'_> {
     ///
     /// # Errors
     /// A body reads rows that the plan leaves out.
-    fn certified(&self, certified: &Reads, array: Value, (low, high): (i64, i64)) -> Result<Option<(i64, i64)>> {
+    fn certified(&self, certified: &Reads, array: Value, planned: Vec<Reach>) -> Result<Option<Vec<Reach>>> {
         if certified.whole.contains(&array) {
             return Ok(None);
         }
-        match certified.rows.iter().find(|read| read.array == array) {
-            Some(read) if read.low < low || read.high > high => {
-                let (from, to) = (read.low, read.high);
-                self.unsupported(
-                    Span::NONE,
-                    format!("rows {from:+} to {to:+} of {array} where rows {low:+} to {high:+} are planned"),
-                )
+        for found in certified.rows.iter().filter(|read| read.array == array) {
+            let found = Reach { factor: 1, base: None, low: found.low, high: found.high };
+            match planned.iter().find(|planned| planned.is_beside(&found)) {
+                Some(planned) if found.low < planned.low || found.high > planned.high => {
+                    return self.unsupported(
+                        Span::NONE,
+                        format!("{} of {array} where {} are planned", rows(&found), rows(planned)),
+                    );
+                }
+                Some(_) => {}
+                None => return Ok(None),
             }
-            _ => Ok(Some((low, high))),
         }
+        Ok(Some(planned))
     }
 
     /// The partitions of a with-loop in an order in which threads begin: those that are thin along many axes come last, and find out what became
@@ -212,30 +137,28 @@ impl Lower<'_, '_> {
                     continue;
                 }
                 let has_rows = ty.rank().is_some_and(|rank| rank > 0) && !self.is_view(v);
-                let reach = index.filter(|_| has_rows).and_then(|index| self.reach(body, index, v));
-                let reach = match reach {
-                    Some(reach) => self.certified(&certified, v, reach)?,
+                let planned = index.filter(|_| has_rows).and_then(|index| self.reaches(body, index, v));
+                let planned = match planned {
+                    Some(planned) => self.certified(&certified, v, planned)?,
                     None => None,
                 };
                 let object = self.val(v);
-                match reach {
-                    Some((low, high)) if low <= high => found.push(RowsRead { object, low, high }),
-                    // Extents alone.
-                    Some(_) => {}
+                match planned {
+                    Some(planned) => found.extend(planned.into_iter().map(|reach| RowsRead { object, reach })),
                     None => others.push(object),
                 }
             }
         }
-        found.extend(borders.iter().filter_map(|border| Some(RowsRead { object: border.of?, low: 0, high: 0 })));
+        found.extend(borders.iter().filter_map(|border| Some(RowsRead { object: border.of?, reach: Reach::OWN })));
         let mut rows: Vec<RowsRead> = Vec::new();
-        for read in found {
+        for RowsRead { object, reach } in found {
             // What is at hand has been asked for before.
-            if others.contains(&read.object) || self.emit.cache.contains_key(&Key::Data(read.object)) {
+            if others.contains(&object) || self.emit.cache.contains_key(&Key::Data(object)) {
                 continue;
             }
-            match rows.iter_mut().find(|other| other.object == read.object) {
-                Some(other) => (other.low, other.high) = (other.low.min(read.low), other.high.max(read.high)),
-                None => rows.push(read),
+            match rows.iter_mut().find(|other| other.object == object && other.reach.is_beside(&reach)) {
+                Some(other) => other.reach = other.reach.with(reach),
+                None => rows.push(RowsRead { object, reach }),
             }
         }
         self.emit.rows = Vec::new();
@@ -250,15 +173,24 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, .. } = &part.generator else { return Vec::new() };
         let Some(&first) = lower.first() else { return Vec::new() };
         let first = self.wide(first);
-        let reads = self.emit.rows.clone();
-        let row = |lower: &mut Self, by: i64| {
-            let by = lower.b.i64(by);
-            lower.b.add(first, by)
-        };
+        let mut reads = Vec::new();
+        for RowsRead { object, reach } in self.emit.rows.clone() {
+            let [factor, low, high] = self.ends_of(reach);
+            let start = self.b.mul(factor, first);
+            let (low, high) = (self.b.add(start, low), self.b.add(start, high));
+            reads.push(Read { object, factor, low, high });
+        }
         reads
-            .into_iter()
-            .map(|read| Read { object: read.object, low: row(self, read.low), high: row(self, read.high) })
-            .collect()
+    }
+
+    /// The factor, and the first and the last row at index 0.
+    fn ends_of(&mut self, Reach { factor, base, low, high }: Reach) -> [Val; 3] {
+        let [factor, mut low, mut high] = [factor, low, high].map(|n| self.b.i64(n));
+        if let Some(base) = base {
+            let base = self.wide(base);
+            (low, high) = (self.b.add(base, low), self.b.add(base, high));
+        }
+        [factor, low, high]
     }
 
     /// The arrays that were sorted are not read in rows after all: their marks are looked at here.
@@ -280,10 +212,10 @@ impl Lower<'_, '_> {
         }
         let Some((result, low, high)) = self.is_beside(part, sinks) else { return self.settle_rows() };
         let (first, end) = (self.wide(low), self.wide(high));
-        for RowsRead { object, low, high } in self.emit.rows.clone() {
+        for RowsRead { object, reach } in self.emit.rows.clone() {
             let marked = self.is_marked(object);
-            let reach = [self.b.i64(low), self.b.i64(high)];
-            self.call_if(marked, "ravel_rows_near", &[object, result, first, end, reach[0], reach[1]]);
+            let [factor, low, high] = self.ends_of(reach);
+            self.call_if(marked, "ravel_rows_near", &[object, result, first, end, factor, low, high]);
         }
     }
 
@@ -303,4 +235,20 @@ impl Lower<'_, '_> {
             self.call_if(marked, "ravel_rows_like", &[to, from]);
         }
     }
+}
+
+/// What people are told of rows that a loop needs.
+pub(crate) fn rows(reach: &Reach) -> String {
+    let Reach { factor, base, low, high } = reach;
+    let index = match (factor, base) {
+        (1, None) => String::new(),
+        (0, None) => return format!("rows {low} to {high}"),
+        (1, Some(_)) => "i+s".to_string(),
+        (0, Some(_)) => "s".to_string(),
+        (-1, None) => "-i".to_string(),
+        (-1, Some(_)) => "s-i".to_string(),
+        (factor, None) => format!("{factor}*i"),
+        (factor, Some(_)) => format!("s{factor:+}*i"),
+    };
+    format!("rows {index}{low:+} to {index}{high:+}")
 }

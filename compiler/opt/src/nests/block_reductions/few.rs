@@ -18,6 +18,10 @@ const FEW: i64 = 32;
 /// Cells that share operands: products of tall matrices.
 const FEW_OF_PRODUCTS: i64 = 1 << 16;
 
+/// Cells that are enough for all threads, and bytes that stay in the second-level cache: products of such a size have nothing to gain.
+const ENOUGH: i64 = 1024;
+const CACHED: i64 = 1 << 18;
+
 /// Indices of a block along the first axis of the fold; nothing if the cells are many or the folds short.
 pub fn block(
     func: &Func,
@@ -32,6 +36,9 @@ pub fn block(
     if !(1..=most).contains(&cells) || others < 1 {
         return Err(None);
     }
+    if !cx.eager && cells >= ENOUGH && bytes_read(func, folded).is_some_and(|bytes| bytes <= CACHED) {
+        return Err(Some("its cells are enough for threads, and what they read stays in a cache"));
+    }
     let (least, most) = INDICES;
     let indices = match cx.eager {
         true => 2,
@@ -42,6 +49,24 @@ pub fn block(
         return Err(None);
     }
     Ok((indices, 1))
+}
+
+/// Bytes of the arrays that the cells read, all together.
+fn bytes_read(func: &Func, folded: &Part) -> Option<i64> {
+    let mut arrays = Vec::new();
+    for inst in &func.regions[folded.body].insts {
+        if let Op::Sel { array, .. } = &func.insts[*inst].op
+            && !arrays.contains(array)
+        {
+            arrays.push(*array);
+        }
+    }
+    arrays.into_iter().try_fold(0i64, |bytes, array| {
+        let ty = func.ty(array);
+        let elements =
+            ty.shape.constants()?.into_iter().try_fold(1i64, |n, extent| n.checked_mul(i64::from(extent)))?;
+        bytes.checked_add(elements.checked_mul(ty.elem.bytes() as i64)?)
+    })
 }
 
 /// Do cells read what other cells read, too?
