@@ -6,7 +6,8 @@
 //!
 //! - A with-loop is shared if it is not ordered and no other one is at work. The owner of row `i` of the result computes the cells of row `i`; indices of
 //!   a fold are cut into as many stretches as there are ranks.
-//! - Before each partition, ranks get the rows near their own of arrays that are read by rows alone, and all rows of the others.
+//! - Before each partition, ranks get the rows that their own want of arrays that are read by rows alone, and all rows of the others. Of rows that follow a
+//!   multiple of the index they get all from the first to the last.
 //! - All ranks do everything else. To read there what is in rows gathers it, but for a selection, whose cell the owner sends to all.
 //! - The function of a fold combines what all ranks have computed: it may read only what is valid everywhere.
 
@@ -140,13 +141,14 @@ impl<'m> Ranks<'m> {
     }
 
     /// Gives each rank the rows of an array that it needs for its rows of a partition.
-    fn need(&mut self, array: &Arr, own: Stretch, part: &Range<i64>, (low, high): (i64, i64)) {
+    fn need(&mut self, array: &Arr, reads: RowReads, own: Stretch, part: &Range<i64>) {
         let (Some(rows), Some(count)) = (&array.rows, array.shape.first()) else { return };
         for rank in 0..self.simulation.count {
             let mine = own.of(rank, self.simulation.count);
             let (first, end) = (mine.start.max(part.start), mine.end.min(part.end));
             if first < end {
-                let wanted = (first + low).max(0)..(end + high).min(*count);
+                let (a, b) = (reads.factor * first, reads.factor * (end - 1));
+                let wanted = (a.min(b) + reads.low).max(0)..(a.max(b) + reads.high + 1).min(*count);
                 self.simulation.moved.needed += rows.make_valid(rank, wanted);
             }
         }
@@ -224,7 +226,10 @@ impl<'m> Machine<'m> {
                 WithOp::Fold { neutral, stop, .. } => whole.extend([*neutral].into_iter().chain(*stop)),
                 WithOp::Modarray { array } => match sharing.and_then(|sharing| sharing.rows) {
                     // Each rank copies its own.
-                    Some(rows) => self.ranks_need(frame, *array, Stretch { first: 0, rows }, 0..rows, (0, 0), span)?,
+                    Some(rows) => {
+                        let own = RowReads { array: *array, factor: 1, low: 0, high: 0 };
+                        self.ranks_need(frame, own, Stretch { first: 0, rows }, 0..rows, span)?;
+                    }
                     None => whole.push(*array),
                 },
             }
@@ -255,8 +260,7 @@ impl<'m> Machine<'m> {
         let Some(Reads { rows, whole }) = reads.parts.get(part) else { return Ok(None) };
         self.ranks_read_all(frame, whole, span)?;
         for reads in rows {
-            let RowReads { array, low, high } = declare(*reads);
-            self.ranks_need(frame, array, own, *lower..*upper, (low, high), span)?;
+            self.ranks_need(frame, declare(*reads), own, *lower..*upper, span)?;
         }
         Ok(Some(own))
     }
@@ -295,14 +299,13 @@ impl<'m> Machine<'m> {
     fn ranks_need(
         &mut self,
         frame: &Frame<'m>,
-        array: Value,
+        reads: RowReads,
         own: Stretch,
         part: Range<i64>,
-        near: (i64, i64),
         span: Span,
     ) -> Run<()> {
-        if let (Some(ranks), Val::Array(array)) = (&mut self.ranks, frame.get(array, span)?) {
-            ranks.need(&array, own, &part, near);
+        if let (Some(ranks), Val::Array(array)) = (&mut self.ranks, frame.get(reads.array, span)?) {
+            ranks.need(&array, reads, own, &part);
         }
         Ok(())
     }

@@ -59,13 +59,54 @@ fn borders_move_and_stay() {
 
 #[test]
 fn other_reads_gather_or_ask_the_owner() {
-    let transposed = "%b: f64[10] = with { part [0] <= [%j] < [10] { %k: i32 = sub 9, %j  %p: f64 = sel %a, [%k]
-        yield %p } } genarray [10] cell []";
-    assert_eq!(moved(transposed, 3), (45.0, Moved { gathered: 20, ..Moved::default() }));
+    let shuffled = "%b: f64[10] = with { part [0] <= [%j] < [10] { %h: i32 = mul %j, 3  %k: i32 = mod %h, 10
+        %p: f64 = sel %a, [%k]  yield %p } } genarray [10] cell []";
+    assert_eq!(moved(shuffled, 3), (45.0, Moved { gathered: 20, ..Moved::default() }));
     let one = "%p: f64 = sel %a, [4]  %b: f64[10] = with { } genarray [10] cell [] default %p";
     assert_eq!(moved(one, 3), (40.0, Moved { broadcast: 1, ..Moved::default() }));
     let changed = "%b: f64[10] = update %a, [4], 0.0";
     assert_eq!(moved(changed, 3), (41.0, Moved { gathered: 20, ..Moved::default() }));
+}
+
+/// The first half of `%b` has the sums of any two elements of `%a` that are next to each other.
+const COARSE: &str = "%b: f64[10] = with { part [0] <= [%j] < [5] {
+    %k: i32 = mul %j, 2  %l: i32 = add %k, 1  %p: f64 = sel %a, [%k]  %q: f64 = sel %a, [%l]
+    %s: f64 = add %p, %q  yield %s } } genarray [10] cell [] default 0.0";
+
+/// The same, with a loop that counts.
+const BLOCKS: &str = "%b: f64[10] = with { part [0] <= [%j] < [5] {
+    %f: i32 = mul %j, 2  %e: i32 = add %f, 2
+    %d: i32, %s: f64 = loop (%k: i32 = %f, %t: f64 = 0.0) {
+        %p: f64 = sel %a, [%k]  %u: f64 = add %t, %p
+        %m: i32 = add %k, 1  %go: bool = lt %m, %e  yield %go, %m, %u }
+    yield %s } } genarray [10] cell [] default 0.0";
+
+/// `%b` is `%a` from its end.
+const REVERSED: &str = "%b: f64[10] = with { part [0] <= [%j] < [10] { %k: i32 = sub 9, %j  %p: f64 = sel %a, [%k]
+    yield %p } } genarray [10] cell []";
+
+#[test]
+fn rows_follow_a_multiple_of_the_index() {
+    // Ranks have rows 0..3, 3..6 and 6..10. The first one wants 0..6 here, the second one 6..10.
+    assert_eq!(moved(COARSE, 3), (45.0, Moved { needed: 7, ..Moved::default() }));
+    assert_eq!(moved(BLOCKS, 3), (45.0, Moved { needed: 7, ..Moved::default() }));
+    // They want 7..10, 4..7 and 0..4.
+    assert_eq!(moved(REVERSED, 3), (45.0, Moved { needed: 8, ..Moved::default() }));
+    let fixed = "%b: f64[10] = with { part [0] <= [%j] < [10] { %p: f64 = sel %a, [4]  yield %p } }
+        genarray [10] cell []";
+    assert_eq!(moved(fixed, 3), (40.0, Moved { needed: 2, ..Moved::default() }));
+}
+
+#[test]
+fn a_partition_needs_no_rows_of_indices_that_it_has_not() {
+    // Of its rows 3..6 the second rank computes 4 and 5, from rows 5 and 4. The others have no index.
+    let middle =
+        REVERSED.replace("[0] <= [%j] < [10]", "[4] <= [%j] < [6]").replace("genarray [10] cell []", "modarray %a");
+    assert_eq!(moved(&middle, 3), (45.0, Moved::default()));
+    // Rows `2 j + 1 ..= 2 j + 3`, of which there are no more than 9: the first rank wants 3..8, the second one 7..10.
+    let border = "%b: f64[10] = with { part [1] <= [%j] < [5] { %k: i32 = mul %j, 2  %l: i32 = add %k, 3
+        %m: i32 = min %l, 9  %p: f64 = sel %a, [%m]  yield %p } } genarray [10] cell [] default 0.0";
+    assert_eq!(moved(border, 3), (30.0, Moved { needed: 8, ..Moved::default() }));
 }
 
 #[test]
@@ -112,6 +153,20 @@ fn a_declaration_that_is_too_narrow_is_found() {
     assert_eq!(high, "rank 0 reads row 3 of an array of which it has rows 0..3");
     let other = poisoned(STENCIL, |reads| RowReads { low: reads.low - 5, high: reads.high - 5, ..reads });
     assert_eq!(other, "rank 0 reads row 3 of an array of which it has rows 0..3");
+}
+
+#[test]
+fn a_declaration_with_another_factor_is_found() {
+    let near = poisoned(COARSE, |reads| RowReads { factor: 1, ..reads });
+    assert_eq!(near, "rank 0 reads row 4 of an array of which it has rows 0..4");
+    let short = poisoned(COARSE, |reads| RowReads { high: reads.high - 1, ..reads });
+    assert_eq!(short, "rank 0 reads row 5 of an array of which it has rows 0..5");
+    let block = poisoned(BLOCKS, |reads| RowReads { high: reads.high - 1, ..reads });
+    assert_eq!(block, "rank 0 reads row 5 of an array of which it has rows 0..5");
+    let early = poisoned(REVERSED, |reads| RowReads { high: reads.high - 1, ..reads });
+    assert_eq!(early, "rank 0 reads row 9 of an array of which it has rows 0..3, 7..9");
+    let forwards = poisoned(REVERSED, |reads| RowReads { factor: 1, low: 0, high: 0, ..reads });
+    assert_eq!(forwards, "rank 0 reads row 9 of an array of which it has rows 0..3");
 }
 
 #[test]
