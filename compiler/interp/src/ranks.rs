@@ -227,7 +227,7 @@ impl<'m> Machine<'m> {
                 WithOp::Modarray { array } => match sharing.and_then(|sharing| sharing.rows) {
                     // Each rank copies its own.
                     Some(rows) => {
-                        let own = RowReads { array: *array, factor: 1, low: 0, high: 0 };
+                        let own = RowReads { array: *array, factor: 1, base: None, low: 0, high: 0 };
                         self.ranks_need(frame, own, Stretch { first: 0, rows }, 0..rows, span)?;
                     }
                     None => whole.push(*array),
@@ -299,11 +299,15 @@ impl<'m> Machine<'m> {
     fn ranks_need(
         &mut self,
         frame: &Frame<'m>,
-        reads: RowReads,
+        mut reads: RowReads,
         own: Stretch,
         part: Range<i64>,
         span: Span,
     ) -> Run<()> {
+        if let Some(base) = reads.base {
+            let base = frame.int(base, span)?;
+            (reads.low, reads.high) = (reads.low + base, reads.high + base);
+        }
         if let (Some(ranks), Val::Array(array)) = (&mut self.ranks, frame.get(reads.array, span)?) {
             ranks.need(&array, reads, own, &part);
         }

@@ -97,6 +97,27 @@ fn rows_follow_a_multiple_of_the_index() {
     assert_eq!(moved(fixed, 3), (40.0, Moved { needed: 2, ..Moved::default() }));
 }
 
+/// `%n`, which only the run knows.
+const EXTENT: &str = "%w: f64[*] = widen %a  %v: i32[1] = shape %w  %n: i32 = sel %v, [0]  ";
+
+#[test]
+fn rows_beside_a_number_that_only_the_run_knows() {
+    let with = |index: &str| {
+        format!(
+            "{EXTENT}%b: f64[10] = with {{ part [0] <= [%j] < [5] {{ {index}  %p: f64 = sel %a, [%k]  yield %p }} }}
+            genarray [10] cell [] default 0.0"
+        )
+    };
+    // Rows 9, 8, 7 for the first rank, 6 and 5 for the second one, after the shape was asked of all of it.
+    let reversed = with("%k: i32 = sub %n, %j  %k2: i32 = sub %k, 1").replace("[%k]", "[%k2]");
+    let fixed = with("%k: i32 = sub %n, 3");
+    for (body, sum) in [(reversed, 35.0), (fixed, 35.0)] {
+        let (found, moved) = moved(&body, 3);
+        assert_eq!(found, sum, "{body}");
+        assert!(moved.needed + moved.gathered > 0, "{body} {moved:?}");
+    }
+}
+
 #[test]
 fn a_partition_needs_no_rows_of_indices_that_it_has_not() {
     // Of its rows 3..6 the second rank computes 4 and 5, from rows 5 and 4. The others have no index.

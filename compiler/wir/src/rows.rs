@@ -15,6 +15,8 @@
 //! | -1 | `a[9 - i]` | from the other end |
 //! | 0 | `a[0]`, `a[k]` | the same for all indices |
 //!
+//! Where a number is not known, but is the same for all indices, it is the *base* of the rows: `n - 1 - i`, `i + k`, a pivot's row `k`.
+//!
 //! The arithmetic is that of intervals, here alone: those who plan exchanges have their own, and are judged by this one.
 //!
 //! # Wrapping
@@ -31,15 +33,16 @@ mod tests;
 use crate::ir::*;
 use crate::traverse::{free_values, walk};
 use cranelift_entity::SecondaryMap;
-use known::{ANY, Distance, Interval, Known, either, hull, product, quotient, span, sum};
+use known::{ANY, Distance, Interval, Known, ahead, either, hull, product, quotient, span, sum};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Scalar, UnOp};
 
-/// Rows `factor * index + low ..= factor * index + high` of an array. The index is the component of axis 0 of the one that reads them.
-/// None if `low > high`: no index gets as far as to read them.
+/// Rows `factor * index + base + low ..= factor * index + base + high` of an array. The index is the component of axis 0 of the one that reads them, the base a
+/// scalar from outside of the with-loop. None if `low > high`: no index gets as far as to read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowReads {
     pub array: Value,
     pub factor: i64,
+    pub base: Option<Value>,
     pub low: i64,
     pub high: i64,
 }
@@ -47,7 +50,7 @@ pub struct RowReads {
 /// What a region reads of arrays from outside of it, each in one of the lists; those that are only asked for extents are in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// No two of an array with the same factor.
+    /// No two of an array with the same factor and base.
     pub rows: Vec<RowReads>,
     /// Any row may be read.
     pub whole: Vec<Value>,
@@ -104,9 +107,9 @@ impl Index {
     }
 
     /// Whether at this distance there is but one row that an array may have, of all that are equal but for a multiple of 2^32.
-    fn is_unique(&self, distance: &Distance) -> bool {
+    fn is_unique(&self, distance: &Distance, base: Interval) -> bool {
         let own = span(self.value, distance.factor);
-        own.0 + distance.rows.0 >= ANY.0 && own.1 + distance.rows.1 <= i64::from(u32::MAX)
+        own.0 + base.0 + distance.rows.0 >= ANY.0 && own.1 + base.1 + distance.rows.1 <= i64::from(u32::MAX)
     }
 }
 
@@ -160,7 +163,7 @@ impl<'a> Reader<'a> {
         let value = (least, above.value.1 - 1);
         self.index = Some(Index { value, lower: below.base, upper: above.base });
         let own = Distance::new(1, (0, 0), false);
-        self.known.insert(param, Known { value, distance: own, base: None });
+        self.known.insert(param, Known { distance: own, ..Known::of(value) });
         self.bound_params(part, 1);
     }
 
@@ -180,7 +183,7 @@ impl<'a> Reader<'a> {
         let below = |first: Interval, end: Interval| (first.0, end.1 - 1);
         let value = below(first.value, end.value);
         let distance = self.combined(first, end, below);
-        Known { value: (value.0, value.1.max(value.0)), distance, base: None }
+        Known { distance, ..Known::of((value.0, value.1.max(value.0))) }
     }
 
     fn region(&mut self, region: Region) {
@@ -211,10 +214,12 @@ impl<'a> Reader<'a> {
         }
         let seen = self.seen.entry(array).or_insert_with(|| Some(Vec::new()));
         match (&mut *seen, rows) {
-            (Some(reads), Some(rows)) => match reads.iter_mut().find(|read| read.factor == rows.factor) {
-                Some(read) => (read.low, read.high) = hull((read.low, read.high), (rows.low, rows.high)),
-                None => reads.push(rows),
-            },
+            (Some(reads), Some(rows)) => {
+                match reads.iter_mut().find(|read| (read.factor, read.base) == (rows.factor, rows.base)) {
+                    Some(read) => (read.low, read.high) = hull((read.low, read.high), (rows.low, rows.high)),
+                    None => reads.push(rows),
+                }
+            }
             _ => *seen = None,
         }
     }
@@ -223,17 +228,30 @@ impl<'a> Reader<'a> {
     fn rows(&self, array: Value, first: Value) -> Option<RowReads> {
         let index = self.index.as_ref()?;
         let known = self.known(first);
-        let near = known.distance.filter(|distance| !distance.wraps || index.is_unique(distance));
+        let is_sure = |distance: &Distance, base: Interval| !distance.wraps || index.is_unique(distance, base);
+        let near = known.distance.filter(|distance| is_sure(distance, (0, 0)));
         let near = near.map(|distance| (distance.factor, distance.rows));
         // One row reads what it likes.
         let one = if index.is_one_row() { self.distance(&known, 1).map(|rows| (1, rows)) } else { None };
         let fits = |n: i64| n.abs() < ANY.1;
         let found = [near, one, Some((0, known.value))].into_iter().flatten().filter_map(|(factor, (low, high))| {
             let is_known = fits(low) && fits(high) && high - low < MOST_ROWS;
-            is_known.then_some(RowReads { array, factor, low, high })
+            is_known.then_some(RowReads { array, factor, base: None, low, high })
         });
         // Most exchanges are between neighbours: the own row comes first, whatever else is known.
-        found.min_by_key(|rows| (rows.factor != 1, rows.high - rows.low))
+        let found = found.min_by_key(|rows| (rows.factor != 1, rows.high - rows.low));
+        let based = known.beside().filter(|(base, distance)| is_sure(distance, self.known(*base).value));
+        let based = based.map(|(base, Distance { factor, rows: (low, high), .. })| RowReads {
+            array,
+            factor,
+            base: Some(base),
+            low,
+            high,
+        });
+        found
+            .into_iter()
+            .chain(based.filter(|rows| rows.high - rows.low < MOST_ROWS))
+            .min_by_key(|rows| rows.high - rows.low)
     }
 
     /// Bounds of what lies between a value and this multiple of the index, which may be wide.
@@ -309,19 +327,30 @@ impl<'a> Reader<'a> {
         let op = |v: Value| Some(&self.func.insts[self.defs[v]?].op);
         let Op::Bin(BinOp::Add, a, b) = op(next)? else { return None };
         let step = if *a == param { *b } else { *a };
-        let is_step = (*a == param || *b == param) && self.known(step).value == (1, 1);
+        let step = self.known(step).value;
+        let is_step = (*a == param || *b == param) && step.0 == step.1 && step.0 > 0;
         let bound = match op(*data.yields.first()?)? {
             Op::Bin(BinOp::Lt, a, bound) | Op::Bin(BinOp::Gt, bound, a) if *a == next => *bound,
             _ => return None,
         };
-        // Steps of 1 do not wrap below a bound, but one from a start beyond it might.
-        let (start, mut known) = (self.known(init), self.between(init, bound));
-        let can_start = start.value.1 < ANY.1;
+        let (start, end) = (self.known(init), self.known(bound));
+        // What is below the bound, or the start beyond it, takes one more step.
+        if !is_step || start.value.1.max(end.value.1 - 1) + step.0 > ANY.1 {
+            return None;
+        }
+        if let Some(ahead) = ahead(&start, &end) {
+            let last = (ahead - 1).max(0) / step.0 * step.0;
+            let to = |first: Interval| (first.0, first.1 + last);
+            let distance = start.distance.filter(|distance| !distance.wraps);
+            let distance = distance.and_then(|Distance { factor, rows, .. }| Distance::new(factor, to(rows), false));
+            return Some(Known { distance, ..Known::of(to(start.value)) });
+        }
+        let mut known = self.between(init, bound);
         known.value.1 = known.value.1.max(start.value.1);
         known.distance = known.distance.and_then(|Distance { factor, rows, .. }| {
             Distance::new(factor, (rows.0, rows.1.max(self.distance(&start, factor)?.1)), false)
         });
-        (is_step && can_start).then_some(known)
+        Some(known)
     }
 
     fn known(&self, v: Value) -> Known {
@@ -334,7 +363,7 @@ impl<'a> Reader<'a> {
         }
         let is_inside = self.inside.contains(&v);
         let base = if is_inside { None } else { Some((v, 0)) };
-        let unknown = Known { value: ANY, distance: None, base };
+        let unknown = Known { base, ..Known::of(ANY) };
         if self.func.ty(v).elem != Elem::I32 || !self.func.ty(v).is_scalar() || depth == 0 {
             return unknown;
         }
@@ -342,7 +371,7 @@ impl<'a> Reader<'a> {
             // What is inside is known by now, or is computed in a later iteration.
             Some(op) if !is_inside || matches!(op, Op::Const(_)) => {
                 let known = self.computed(op, &|v| self.known_within(v, depth - 1));
-                known.map_or(unknown, |known| Known { base: known.base.or(base), ..known })
+                known.map_or(unknown, |known| Known { base: known.base.or(base), based: None, ..known })
             }
             _ => unknown,
         }
@@ -382,7 +411,7 @@ impl<'a> Reader<'a> {
     /// The lesser or greater one of two numbers.
     fn extreme(&self, a: Known, b: Known, choose: fn(i64, i64) -> i64) -> Known {
         let of = |a: Interval, b: Interval| (choose(a.0, b.0), choose(a.1, b.1));
-        Known { value: of(a.value, b.value), distance: self.combined(a, b, of), base: None }
+        Known { distance: self.combined(a, b, of), ..Known::of(of(a.value, b.value)) }
     }
 
     /// The arrays that were read, in the order in which the region first names them.

@@ -120,13 +120,16 @@ impl Reaches<'_, '_> {
         let form = self.facts.form(row);
         let index = self.facts.form(self.index);
         let factors = match self.factor(&form, MOST_NESTED) {
-            0 | 1 => vec![1, 0],
-            factor => vec![factor],
+            // One row reads what it likes, beside itself as elsewhere.
+            0 if self.facts.alias[self.index].is_some() => [1, 0],
+            factor => [factor, 0],
         };
-        let bases = form.terms.iter().filter(|(v, factor)| *factor == 1 && self.is_base(*v)).map(|(v, _)| Some(*v));
+        // What is at hand in front of the loop is the same for all its indices.
+        let bases =
+            form.terms.iter().filter(|(v, factor)| *factor == 1 && self.facts.is_bound(*v)).map(|(v, _)| Some(*v));
         let bases: Vec<Option<Value>> = [None].into_iter().chain(bases).collect();
         factors.iter().find_map(|&factor| {
-            bases.iter().find_map(|&base| {
+            let found = bases.iter().filter_map(|&base| {
                 let mut distance = form.clone().plus(&index, -factor)?;
                 if let Some(base) = base {
                     distance = distance.plus(&Form::of(base, self.facts.bounds(base)), -1)?;
@@ -134,13 +137,9 @@ impl Reaches<'_, '_> {
                 let (low, high) = self.extremes(&distance, MOST_NESTED);
                 let is_narrow = low <= high && high.checked_sub(low)? < MOST_ROWS + factor.abs();
                 is_narrow.then_some(Reach { factor, base, low, high })
-            })
+            });
+            found.min_by_key(|reach| reach.high - reach.low)
         })
-    }
-
-    /// Can a value be added to rows in front of the loop?
-    fn is_base(&self, v: Value) -> bool {
-        self.facts.is_bound(v)
     }
 
     /// How many rows further the next index reads.

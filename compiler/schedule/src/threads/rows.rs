@@ -12,7 +12,6 @@
 //! Leaves alone: arrays that a body hands on, or selects from with indices that it computes; views of other shapes; loops over other axes, or with steps along the first.
 
 use ravel_nest::ir::Read;
-use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::rows::{Reads, RowFinder};
 use ravel_wir::traverse::walk;
@@ -50,28 +49,20 @@ impl Facts<'_> {
         takes
     }
 
-    /// What is planned for an array, if intervals that are computed from WIR alone say that it is so; nothing if these are not known.
-    ///
-    /// # Errors
-    /// A body reads rows that the plan leaves out.
-    fn certified(&self, certified: &Reads, array: Value, planned: Vec<Reach>) -> Result<Option<Vec<Reach>>> {
+    /// What is planned for an array, with what intervals that are computed from WIR alone find beside it; nothing if these find rows elsewhere, or do not
+    /// know. They may know less exactly: only a compiler under test stops there, to say that its plan may leave something out.
+    fn certified(&self, certified: &Reads, array: Value, mut planned: Vec<Reach>) -> Option<Vec<Reach>> {
         if certified.whole.contains(&array) {
-            return Ok(None);
+            return None;
         }
         for found in certified.rows.iter().filter(|read| read.array == array) {
-            let found = Reach { factor: 1, base: None, low: found.low, high: found.high };
-            match planned.iter().find(|planned| planned.is_beside(&found)) {
-                Some(planned) if found.low < planned.low || found.high > planned.high => {
-                    return self.unsupported(
-                        Span::NONE,
-                        format!("{} of {array} where {} are planned", rows(&found), rows(planned)),
-                    );
-                }
-                Some(_) => {}
-                None => return Ok(None),
-            }
+            let found = Reach { factor: found.factor, base: found.base, low: found.low, high: found.high };
+            let reach = planned.iter_mut().find(|planned| planned.is_beside(&found))?;
+            let is_within = reach.low <= found.low && found.high <= reach.high;
+            debug_assert!(is_within, "{} of {array} where {} are planned", rows(&found), rows(reach));
+            *reach = reach.with(found);
         }
-        Ok(Some(planned))
+        Some(planned)
     }
 
     /// The partitions of a with-loop in an order in which threads begin: those that are thin along many axes come last, and find out what became
@@ -138,10 +129,7 @@ impl Lower<'_, '_> {
                 }
                 let has_rows = ty.rank().is_some_and(|rank| rank > 0) && !self.is_view(v);
                 let planned = index.filter(|_| has_rows).and_then(|index| self.reaches(body, index, v));
-                let planned = match planned {
-                    Some(planned) => self.certified(&certified, v, planned)?,
-                    None => None,
-                };
+                let planned = planned.and_then(|planned| self.certified(&certified, v, planned));
                 let object = self.val(v);
                 match planned {
                     Some(planned) => found.extend(planned.into_iter().map(|reach| RowsRead { object, reach })),

@@ -99,16 +99,97 @@ fn a_row_is_where_it_is() {
 }
 
 #[test]
-fn far_rows_are_gathered() {
-    is_declined(&program("%k: i32 = sub %i, 300 %x: f64 = sel %a, [%k, %j]", "[300, 0] <= [%i, %j] < [400, 900]", ""));
-    is_declined(&program("%k: i32 = sub 399, %i %x: f64 = sel %a, [%k, %j]", ALL, ""));
+fn a_shift_reads_rows_far_away() {
+    let all = "[300, 0] <= [%i, %j] < [400, 900]";
+    is_declared("%k: i32 = sub %i, 300 %x: f64 = sel %a, [%k, %j]", all, "-300 to -300");
+    is_declared("%k: i32 = sub 399, %i %x: f64 = sel %a, [%k, %j]", ALL, "-i+399 to -i+399");
+}
+
+#[test]
+fn coarser_grids_read_every_second_row() {
+    let all = "[1, 4] <= [%i, %j] < [199, 896]";
+    let even = "%k: i32 = mul %i, 2 %x: f64 = sel %a, [%k, %j]";
+    is_declared(even, all, "2*i+0 to 2*i+0");
+    let around = "%k: i32 = mul %i, 2 %o: i32 = add %k, 1 %q: i32 = sub %k, 1
+        %c: f64 = sel %a, [%q, %j] %d: f64 = sel %a, [%o, %j] %x: f64 = add %c, %d";
+    is_declared(around, all, "2*i-1 to 2*i+1");
+    // The factor, and the rows of index 0 of the loop, which is row 1 of the partition.
+    let nest = for_ranks(&program(even, all, ""));
+    let number = |name: &str| nest.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: i64 = const ")));
+    let read = nest.split("reads (").nth(1).and_then(|rest| rest.split(')').next()).expect("a read is declared");
+    let numbers: Vec<_> = read.split(", ").skip(1).map(number).collect();
+    assert_eq!(numbers, [Some("2"), Some("2"), Some("2")], "{nest}");
+}
+
+/// A block of rows for each index: the counter begins and ends at multiples of it.
+#[test]
+fn blocks_of_rows_are_declared() {
+    let block = |step: &str, sum: &str| {
+        format!(
+            "%first: i32 = mul %i, 40 %end: i32 = add %first, 40
+             %k: i32, %x: f64 = loop (%q: i32 = %first, %sum: f64 = 0.0) {{ {sum}
+               %up: i32 = add %q, {step} %more: bool = lt %up, %end yield %more, %up, %total
+             }}"
+        )
+    };
+    let all = "[0, 0] <= [%i, %j] < [10, 900]";
+    let one = "%v: f64 = sel %a, [%q, %j] %total: f64 = add %sum, %v";
+    is_declared(&block("1", one), all, "40*i+0 to 40*i+39");
+    let two = "%r: i32 = add %q, 1 %v: f64 = sel %a, [%q, %j] %o: f64 = sel %a, [%r, %j] %both: f64 = add %v, %o %total: f64 = add %sum, %both";
+    is_declared(&block("2", two), all, "40*i+0 to 40*i+39");
+    // The length of a block that data decides is not known.
+    is_declined(&program(&block("%n", one), all, ""));
+    let fold = "%first: i32 = mul %i, 40 %end: i32 = add %first, 40
+        %x: f64 = with { part [%first] <= [%k] < [%end] { %v: f64 = sel %a, [%k, %j] yield %v } } fold add neutral 0.0";
+    is_declared(fold, all, "40*i+0 to 40*i+39");
+}
+
+/// Two places of one array are two declarations.
+#[test]
+fn rows_that_all_indices_read_are_declared() {
+    is_declared("%x: f64 = sel %a, [3, %j]", ALL, "3 to 3");
+    let both = "%c: f64 = sel %a, [3, %j] %d: f64 = sel %a, [%i, %j] %x: f64 = add %c, %d";
+    let text = program(both, ALL, "");
+    assert_eq!(distances(&text), ["3 to 3", "+0 to +0"]);
+    let nest = for_ranks(&text);
+    assert_eq!(nest.matches("reads (").count(), 2, "{nest}");
+    assert!(!nest.contains(ASKS), "{nest}");
+}
+
+#[test]
+fn many_rows_are_gathered() {
+    let many =
+        "%x: f64 = with { part [0] <= [%k] < [300] { %v: f64 = sel %a, [%k, %j] yield %v } } fold add neutral 0.0";
+    is_declined(&program(many, ALL, ""));
+    is_declined(&program("%k: i32 = mul %i, %n %x: f64 = sel %a, [%k, %j]", ALL, ""));
 }
 
 #[test]
 fn rows_that_a_body_computes_are_gathered() {
     let computed = "%c: f64 = sel %a, [0, %j] %d: i32 = convert %c %k: i32 = mod %d, 5 %o: i32 = abs %k %x: f64 = sel %a, [%o, %i]";
     is_declined(&program(computed, ALL, ""));
-    is_declined(&program("%x: f64 = sel %a, [%n, %j]", ALL, ""));
+}
+
+/// A number that is the same for all indices, and that only the run knows.
+#[test]
+fn rows_beside_such_a_number_are_declared() {
+    is_declared("%x: f64 = sel %a, [%n, %j]", ALL, "s+0 to s+0");
+    is_declared("%k: i32 = add %i, %n %o: i32 = add %k, 1 %x: f64 = sel %a, [%o, %j]", ALL, "i+s+1 to i+s+1");
+    // A loop around with-loops: the row of its counter, and its own.
+    let nest = for_ranks(
+        "entry @f0 func @f0 \"main\" (%a: f64[400,900], %n: i32) -> (f64[400,900]) {
+           %b: f64[400,900], %e: i32 = loop (%c: f64[400,900] = %a, %k: i32 = 0) {
+             %d: f64[400,900] = with { part [0, 0] <= [%i, %j] < [400, 900] {
+               %x: f64 = sel %c, [%i, %j] %y: f64 = sel %c, [%i, %k] %z: f64 = sel %c, [%k, %j]
+               %s: f64 = add %y, %z %t: f64 = exp %s %u: f64 = add %t, 1.0 %w: f64 = log %u %m: f64 = min %x, %w yield %m
+             } } genarray [400, 900] cell []
+             %l: i32 = add %k, 1 %go: bool = lt %l, %n yield %go, %d, %l
+           }
+           yield %b
+         }",
+    );
+    assert_eq!(nest.matches("reads (").count(), 2, "{nest}");
+    assert!(!nest.contains(ASKS), "{nest}");
 }
 
 #[test]

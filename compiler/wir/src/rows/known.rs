@@ -1,4 +1,4 @@
-//! What is known of an `i32`: bounds of its value, and of its distance to a multiple of the index of axis 0.
+//! What is known of an `i32`: bounds of its value, and of its distance to a multiple of the index of axis 0, or to that and a value that is the same everywhere.
 //!
 //! Bounds of values hold as they stand. Distances may hold but for a multiple of 2^32, and say so.
 
@@ -19,12 +19,14 @@ pub struct Known {
     pub distance: Option<Distance>,
     /// It is this value, which is the same for all indices, plus a number.
     pub base: Option<(Value, i64)>,
+    /// It is this value, and has this distance beside.
+    pub based: Option<(Value, Distance)>,
 }
 
 /// A value is this many times the index of axis 0, and one of these rows.
 #[derive(Clone, Copy)]
 pub struct Distance {
-    /// Not zero: what does not follow the index has bounds of its value alone.
+    /// Not zero unless there is a base: what does not follow the index has bounds of its value alone.
     pub factor: i64,
     pub rows: Interval,
     /// They may be off by a multiple of 2^32.
@@ -33,7 +35,7 @@ pub struct Distance {
 
 impl Known {
     pub fn of(value: Interval) -> Known {
-        Known { value, distance: None, base: None }
+        Known { value, distance: None, base: None, based: None }
     }
 
     fn number(&self) -> Option<i64> {
@@ -44,14 +46,35 @@ impl Known {
     fn distances(&self) -> impl Iterator<Item = Distance> {
         self.distance.into_iter().chain([Distance { factor: 0, rows: self.value, wraps: false }])
     }
+
+    /// A base, and the distance beside it.
+    pub fn beside(&self) -> Option<(Value, Distance)> {
+        let of = |(base, plus)| (base, Distance { factor: 0, rows: (plus, plus), wraps: false });
+        self.based.or(self.base.map(of))
+    }
 }
 
 impl Distance {
     /// Nothing if there is no such distance, or one too far.
     pub fn new(factor: i64, rows: Interval, wraps: bool) -> Option<Distance> {
+        Distance::beside(factor, rows, wraps).filter(|distance| distance.factor != 0)
+    }
+
+    /// The same beside a base.
+    pub fn beside(factor: i64, rows: Interval, wraps: bool) -> Option<Distance> {
         let is_near = |n: i64| (-FAR..=FAR).contains(&n);
-        let is_kept = factor != 0 && in_bounds((factor, factor)).is_some() && is_near(rows.0) && is_near(rows.1);
+        let is_kept = in_bounds((factor, factor)).is_some() && is_near(rows.0) && is_near(rows.1);
         is_kept.then_some(Distance { factor, rows, wraps })
+    }
+
+    /// The sum of this and `sign` times another one.
+    fn plus(&self, by: &Distance, sign: i64, wraps: bool) -> Distance {
+        let (rows, by_rows) = (self.rows, span(by.rows, sign));
+        Distance {
+            factor: self.factor + sign * by.factor,
+            rows: (rows.0 + by_rows.0, rows.1 + by_rows.1),
+            wraps: wraps || self.wraps || by.wraps,
+        }
     }
 }
 
@@ -85,20 +108,25 @@ pub fn sum(a: Known, b: Known, sign: i64) -> Known {
     // An offset that is cut where the index comes near a border has a distance, too, but its bounds tell more. So the narrowest of all sums counts.
     let pairs = a.distances().flat_map(|near| b.distances().map(move |by| (near, by)));
     for (near, by) in pairs.filter(|(near, by)| near.factor != 0 || by.factor != 0) {
-        let factor = near.factor + sign * by.factor;
-        let rows = plus(near.rows, span(by.rows, sign));
-        if factor == 0
-            && let Some(rows) = in_bounds(rows)
+        let sum = near.plus(&by, sign, wraps);
+        if sum.factor == 0
+            && let Some(rows) = in_bounds(sum.rows)
         {
             // The index cancels out. Two `i32` that are equal but for a multiple of 2^32 are equal.
             value = (value.0.max(rows.0), value.1.min(rows.1));
         }
-        let sum = Distance { factor, rows, wraps: wraps || near.wraps || by.wraps };
         let rank = |sum: &Distance| (sum.rows.1 - sum.rows.0, sum.factor != 1);
         nearest = nearest.into_iter().chain([sum]).min_by_key(rank);
     }
     let distance = nearest.and_then(|Distance { factor, rows, wraps }| Distance::new(factor, rows, wraps));
-    Known { value, distance, base: base.filter(|_| !wraps) }
+    // One of them has a base, and what is known of the other is beside it.
+    let left =
+        a.beside().into_iter().flat_map(|(v, near)| b.distances().map(move |by| (v, near.plus(&by, sign, wraps))));
+    let right = b.beside().filter(|_| sign > 0).into_iter();
+    let right = right.flat_map(|(v, near)| a.distances().map(move |by| (v, near.plus(&by, 1, wraps))));
+    let based = left.chain(right).min_by_key(|(_, sum)| sum.rows.1 - sum.rows.0);
+    let based = based.and_then(|(v, sum)| Some((v, Distance::beside(sum.factor, sum.rows, sum.wraps)?)));
+    Known { value, distance, base: base.filter(|_| !wraps), based }
 }
 
 /// `a * b`.
@@ -109,7 +137,7 @@ pub fn product(a: Known, b: Known) -> Known {
         Distance::new(factor.saturating_mul(by), span(rows, by), wraps || value.is_none())
     };
     let distance = times(a.distance, b.number()).or(times(b.distance, a.number()));
-    Known { value: value.unwrap_or(ANY), distance, base: None }
+    Known { distance, ..Known::of(value.unwrap_or(ANY)) }
 }
 
 /// `a / b`, rounded towards zero, if `b` is a positive number.
@@ -122,5 +150,15 @@ pub fn quotient(a: Known, b: Known) -> Option<Known> {
 pub fn either(a: Known, b: Known) -> Known {
     let distances = a.distance.zip(b.distance).filter(|(a, b)| a.factor == b.factor);
     let distance = distances.map(|(a, b)| Distance { rows: hull(a.rows, b.rows), wraps: a.wraps || b.wraps, ..a });
-    Known { value: hull(a.value, b.value), distance, base: a.base.filter(|base| b.base == Some(*base)) }
+    Known { distance, base: a.base.filter(|base| b.base == Some(*base)), ..Known::of(hull(a.value, b.value)) }
+}
+
+/// How much further one number is than another, if that is the same wherever they are.
+pub fn ahead(from: &Known, to: &Known) -> Option<i64> {
+    let number =
+        |distance: Distance| (!distance.wraps && distance.rows.0 == distance.rows.1).then_some(distance.rows.0);
+    let near = |(a, b): (Distance, Distance)| Some(number(b)? - number(a)?).filter(|_| a.factor == b.factor);
+    let numbers = from.number().zip(to.number()).map(|(a, b)| b - a);
+    let based = || from.base.zip(to.base).and_then(|((a, from), (b, to))| (a == b).then_some(to - from));
+    numbers.or_else(|| from.distance.zip(to.distance).and_then(near)).or_else(based)
 }

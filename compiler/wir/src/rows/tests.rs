@@ -22,9 +22,10 @@ fn found(params: &str, body: &str) -> Reads {
 /// The same as text; `%v0` is the first parameter.
 fn reads(params: &str, body: &str) -> String {
     let reads = found(params, body);
-    let rows = reads.rows.iter().map(|RowReads { array, factor, low, high }| match factor {
-        1 => format!("{array} {low}..{high}"),
-        _ => format!("{array} {factor}i+{low}..{high}"),
+    let rows = reads.rows.iter().map(|RowReads { array, factor, base, low, high }| match (factor, base) {
+        (1, None) => format!("{array} {low}..{high}"),
+        (_, None) => format!("{array} {factor}i+{low}..{high}"),
+        (_, Some(base)) => format!("{array} {factor}i+{base}+{low}..{high}"),
     });
     let whole = reads.whole.iter().map(|array| format!("{array} whole"));
     rows.chain(whole).collect::<Vec<_>>().join(", ")
@@ -50,7 +51,7 @@ fn distances_of_selections_make_an_interval() {
 
 #[test]
 fn other_uses_need_the_whole_array() {
-    assert_eq!(of_body("%x: f64 = sel %a, [%n, %i] yield %x"), "%v0 whole");
+    assert_eq!(of_body("%m: i32 = mod %n, %i  %x: f64 = sel %a, [%m, %i] yield %x"), "%v0 whole");
     let widened = "%x: f64 = sel %a, [%i, 0]  %w: f64[*] = widen %a  %v: i32[1] = shape %w  yield %x";
     assert_eq!(of_body(widened), "%v0 whole");
     let changed = "%b: f64[s0,s1] = with { } modarray %a  %x: f64 = sel %b, [%i, 0] yield %x";
@@ -104,7 +105,7 @@ fn rows_follow_a_multiple_of_the_index() {
     assert_eq!(at("%j: i32 = add %i, 5  %q: i32 = sub %j, %i"), "%v0 0i+5..5");
     assert_eq!(at("%c: bool = lt %i, %n  %q: i32 = select %c, 2, 8"), "%v0 0i+2..8");
     assert_eq!(at("%q: i32 = div %i, 2"), "%v0 0i+0..49");
-    assert_eq!(at("%q: i32 = add %n, 0"), "%v0 whole");
+    assert_eq!(at("%q: i32 = add %n, 0"), "%v0 0i+%v1+0..0");
     assert_eq!(at("%q: i32 = mul %i, %n"), "%v0 whole");
     // Borders that are clamped.
     let clamped = "%h: i32 = mul %i, 2  %l: i32 = sub %h, 5  %m: i32 = max %l, 0  %u: i32 = add %m, 7  ";
@@ -120,6 +121,9 @@ fn each_factor_has_rows_of_its_own() {
     assert_eq!(of_body(body), "%v0 2i+0..1, %v0 -1..-1, %v0 0i+7..7");
     let body = "%k: i32 = mul %i, 2  %w: f64 = sel %a, [%k, 0]  %x: f64 = sel %a, [%n, 0]  %y: f64 = sel %a, [%i, 0]
         yield %w";
+    assert_eq!(of_body(body), "%v0 2i+0..0, %v0 0i+%v1+0..0, %v0 0..0");
+    let body = "%k: i32 = mul %i, 2  %w: f64 = sel %a, [%k, 0]  %m: i32 = mul %i, %n  %x: f64 = sel %a, [%m, 0]
+        %y: f64 = sel %a, [%i, 0]  yield %w";
     assert_eq!(of_body(body), "%v0 whole");
 }
 
@@ -136,21 +140,51 @@ fn blocks_are_rows_from_a_multiple_to_the_next() {
             %y: f64 = sel %a, [%k]  %t: f64 = add %s, %y
             %m: i32 = add %k, 1  %go: bool = lt %m, %e  yield %go, %m, %t }}  yield %x"
         );
-        [with, counted].map(|body| {
+        let by_five = counted
+            .replace("add %k, 1", "add %k, 5")
+            .replace("%t: f64 = add %s, %y", "%l: i32 = add %k, 4  %z: f64 = sel %a, [%l]  %t: f64 = add %z, %y");
+        [with, counted, by_five].map(|body| {
             let with = format!("with {{ part [0] <= [%i] < [{count}] {{ {body} }} }} genarray [%n] cell []");
             reads("%a: f64[s0], %n: i32", &format!("%o: i32 = div %n, 31250  %r: f64[s1] = {with}"))
         })
     };
-    assert_eq!(blocks("32", "31250"), ["%v0 31250i+0..31249"; 2]);
-    assert_eq!(blocks("%o", "31250"), ["%v0 31250i+0..31249"; 2]);
+    assert_eq!(blocks("32", "31250"), ["%v0 31250i+0..31249"; 3]);
+    assert_eq!(blocks("%o", "31250"), ["%v0 31250i+0..31249"; 3]);
     // A block that ends beyond the largest number may begin anywhere.
-    assert_eq!(blocks("%n", "31250"), ["%v0 whole"; 2]);
-    assert_eq!(blocks("32", "%n"), ["%v0 whole"; 2]);
+    assert_eq!(blocks("%n", "31250"), ["%v0 whole"; 3]);
+    assert_eq!(blocks("32", "%n"), ["%v0 whole"; 3]);
     // A loop over blocks of known number inside of one.
     let body = "%f: i32 = mul %i, 6  %x: f64 = with { part [0, 0] <= [%j, %k] < [2, 3] {
         %h: i32 = mul %j, 3  %g: i32 = add %f, %h  %q: i32 = add %g, %k  %y: f64 = sel %a, [%q, 0]  yield %y } }
         fold add neutral 0.0  yield %x";
     assert_eq!(of_body(body), "%v0 6i+0..5");
+}
+
+/// What is the same for all indices may be a number that only the run knows.
+#[test]
+fn rows_beside_a_base() {
+    let loops = |index: &str| {
+        let body = format!("{index}  %x: f64 = sel %a, [%q]  yield %x");
+        let with = format!("%r: f64[s1] = with {{ part [0] <= [%i] < [%n] {{ {body} }} }} genarray [%n] cell []");
+        reads("%a: f64[s0], %p: i32", &format!("%n: i32 = extent %a, 0  %m: i32 = sub %n, 1  {with}"))
+    };
+    assert_eq!(loops("%q: i32 = add %p, 0"), "%v0 0i+%v1+0..0");
+    assert_eq!(loops("%q: i32 = add %i, %p"), "%v0 1i+%v1+0..0");
+    assert_eq!(loops("%t: i32 = add %i, %p  %q: i32 = add %t, 1"), "%v0 1i+%v1+1..1");
+    // With any number for a shift, one row less may be the last one of an array.
+    assert_eq!(loops("%t: i32 = add %i, %p  %q: i32 = sub %t, 1"), "%v0 whole");
+    assert_eq!(loops("%q: i32 = sub %m, %i"), "%v0 -1i+%v2+-1..-1");
+    assert_eq!(loops("%t: i32 = sub %n, %i  %q: i32 = sub %t, 3"), "%v0 -1i+%v2+-3..-3");
+    assert_eq!(loops("%t: i32 = sub %n, %i  %q: i32 = sub %t, 4"), "%v0 whole");
+    assert_eq!(loops("%t: i32 = add %p, %m  %q: i32 = sub %t, %i"), "%v0 whole");
+    // A base may stand for itself alone.
+    assert_eq!(loops("%q: i32 = sub %i, %p"), "%v0 whole");
+    assert_eq!(loops("%q: i32 = mul %p, 2"), "%v0 whole");
+    let window = |row: &str| {
+        let part = format!("part [0] <= [%k] < [3] {{ {row}  %y: f64 = sel %a, [%w]  yield %y }}");
+        loops(&format!("%z: f64 = with {{ {part} }} fold add neutral 0.0  %q: i32 = add %i, 0"))
+    };
+    assert_eq!(window("%w: i32 = add %p, %k"), "%v0 0i+%v1+0..2, %v0 0..0");
 }
 
 #[test]
@@ -194,7 +228,13 @@ fn loops_count_upwards_below_a_bound() {
     assert_eq!(counted("0", "1", "%i"), "%v0 0..97");
     // The body runs once in any case.
     assert_eq!(counted("5", "1", "3"), "%v0 5..5");
-    assert_eq!(counted("0", "2", "3"), "%v0 whole");
+    assert_eq!(counted("0", "2", "3"), "%v0 0..2");
+    assert_eq!(counted("0", "4", "8"), "%v0 0..4");
+    assert_eq!(counted("0", "4", "9"), "%v0 0..8");
+    assert_eq!(counted("0", "0", "3"), "%v0 whole");
+    assert_eq!(counted("0", "%n", "3"), "%v0 whole");
+    // The step behind the last number wraps.
+    assert_eq!(counted("0", "2147483647", "3"), "%v0 whole");
     assert_eq!(counted("0", "1", "%n"), "%v0 whole");
 }
 
