@@ -113,12 +113,20 @@ fn coarser_grids_read_every_second_row() {
     let around = "%k: i32 = mul %i, 2 %o: i32 = add %k, 1 %q: i32 = sub %k, 1
         %c: f64 = sel %a, [%q, %j] %d: f64 = sel %a, [%o, %j] %x: f64 = add %c, %d";
     is_declared(around, all, "2*i-1 to 2*i+1");
-    // The factor, and the rows of index 0 of the loop, which is row 1 of the partition.
+    // Index 0 of the loop is row 1 of the partition: it reads rows from twice that on.
     let nest = for_ranks(&program(even, all, ""));
-    let number = |name: &str| nest.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: i64 = const ")));
+    let definition = |name: &str| {
+        nest.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: i64 = "))).unwrap_or_default()
+    };
     let read = nest.split("reads (").nth(1).and_then(|rest| rest.split(')').next()).expect("a read is declared");
-    let numbers: Vec<_> = read.split(", ").skip(1).map(number).collect();
-    assert_eq!(numbers, [Some("2"), Some("2"), Some("2")], "{nest}");
+    let [_, factor, low, high] = read.split(", ").collect::<Vec<_>>()[..] else { panic!("{read}") };
+    assert_eq!(definition(factor), "const 2", "{nest}");
+    for end in [low, high] {
+        let start = definition(end).strip_prefix("iadd ").and_then(|sum| sum.split(", ").next()).unwrap_or_default();
+        let (by, first) =
+            definition(start).strip_prefix("imul ").and_then(|rest| rest.split_once(", ")).unwrap_or_default();
+        assert_eq!((by, definition(first)), (factor, "const 1"), "{nest}");
+    }
 }
 
 /// A block of rows for each index: the counter begins and ends at multiples of it.
