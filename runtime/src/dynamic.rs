@@ -9,7 +9,7 @@ use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::buffer::{self, allocate, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
 use crate::device;
 use crate::fault::{self, Code, Fault, raise_at, several_from};
-use crate::ranks::rows;
+use crate::ranks::{Place, rows};
 use crate::stop;
 
 /// Ends the program at a position.
@@ -147,7 +147,7 @@ unsafe fn reshaped(object: *mut ArrayHeader, shape: &[i64]) -> *mut ArrayHeader 
     unsafe {
         let room = ((*object).data as usize - object as usize - crate::abi::HEADER_SIZE) / 8;
         if shape_of(object).first() != shape.first() && rows::is_in_rows(object) {
-            rows::gather(object);
+            rows::gather(object, Place::NONE);
         }
         if ravel_unique(object) == 1 && shape.len() <= room {
             (*object).rank = shape.len() as u32;

@@ -65,6 +65,7 @@ symbols! {
     device::ravel_device_faulted(),
     device::ravel_device_variant(key, count, usual),
     device::ravel_device_variant_done(),
+    rows::ravel_rows_gather(object, site),
     rows::ravel_rows_like(to, from),
     rows::ravel_rows_near(object, like, first, end, factor, low, high),
     pool::ravel_parallel(work, ctx, n, chunk, late, shared),

@@ -28,6 +28,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::abi::ArrayHeader;
 use crate::fault::{self, Fault};
 use crate::profile::{DeviceWork, Launch};
+use crate::ranks::Place;
 use crate::ranks::rows::{self, ROWS};
 
 pub use context::{Listed, list};
@@ -222,7 +223,7 @@ pub unsafe extern "C" fn ravel_device_to_host(object: *mut ArrayHeader) {
     }
     if state & ROWS != 0 {
         // SAFETY: live by contract.
-        return unsafe { rows::gather(object) };
+        return unsafe { rows::gather(object, Place::NONE) };
     }
     let mut device = device();
     // SAFETY: passed on.

@@ -33,7 +33,7 @@ pub(crate) use ending::{abort, leave, take_turn};
 use launch::{Launch, Launcher};
 use mpi::{Found, MOST_BYTES, Mpi};
 use settings::{Settings, Share};
-pub(crate) use stats::summary;
+pub(crate) use stats::{Place, summary};
 
 /// The ranks of a program that has several.
 pub(crate) struct World {

@@ -7,6 +7,7 @@
 //! The rows of a rank depend on their number alone, so that loops over arrays of one size fit together whatever their chunks are.
 
 use std::collections::HashMap;
+use std::ffi::c_char;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::intervals::{Interval, RowSet, most_missing, own_rows, transfers};
@@ -315,11 +316,11 @@ impl World {
     }
 }
 
-/// Makes all rows of an array valid on all ranks, on which it is an ordinary one from now on.
+/// Makes all rows of an array valid on all ranks, on which it is an ordinary one from now on: what is at this place of the program wants them.
 ///
 /// # Safety
 /// `object` is a live array.
-pub(crate) unsafe fn gather(object: *mut ArrayHeader) {
+pub(crate) unsafe fn gather(object: *mut ArrayHeader, place: stats::Place) {
     // SAFETY: live by contract.
     if !unsafe { is_in_rows(object) } {
         return;
@@ -331,7 +332,7 @@ pub(crate) unsafe fn gather(object: *mut ArrayHeader) {
         // SAFETY: live by contract; owners have their rows, and nobody else uses them meanwhile.
         let gathered = unsafe { world.gather_in_place((*object).data, &lengths) };
         gathered.unwrap_or_else(|fault| fault::raise(fault));
-        stats::note(&Exchange { bytes: n * bytes, seconds_moving: watch.lap(), ..Exchange::of(Kind::Gather) });
+        stats::note(&Exchange { place, bytes: n * bytes, seconds_moving: watch.lap(), ..Exchange::of(Kind::Gather) });
     }
     // SAFETY: live by contract.
     unsafe { mark(object, false) };
@@ -361,7 +362,7 @@ pub(crate) unsafe fn element(object: *mut ArrayHeader, offset: i64, size: i64) {
     };
     let Some(owner) = owner else {
         // SAFETY: passed on.
-        return unsafe { gather(object) };
+        return unsafe { gather(object, stats::Place::NONE) };
     };
     let (offset, size) = (offset as usize, size as usize);
     // SAFETY: the element lies within the array.
@@ -417,7 +418,7 @@ pub unsafe extern "C" fn ravel_rows_near(
             return;
         }
         if !is_in_rows(like) {
-            return gather(object);
+            return gather(object, stats::Place::NONE);
         }
         let world = ranks_here();
         let n = rows_of(like).0;
@@ -427,6 +428,16 @@ pub unsafe extern "C" fn ravel_rows_near(
         let fetched = fetch.and_then(|fetch| fetch.map_or(Ok(()), |fetch| world.finish(fetch.pending)));
         fetched.unwrap_or_else(|fault| fault::raise(fault));
     }
+}
+
+/// Compiled code is about to read an array as a whole, or to hand it on.
+///
+/// # Safety
+/// `object` is a live array; `site` is null or a position that stays.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_rows_gather(object: *mut ArrayHeader, site: *const c_char) {
+    // SAFETY: passed on.
+    unsafe { gather(object, stats::Place::at(site)) };
 }
 
 /// A new array takes elements of another one at the same places: ranks have those rows of it that they own, if they have the other one in rows.

@@ -108,7 +108,7 @@ pub(crate) unsafe fn run(
                 Ok(()) => return unsafe { way.run((work, ctx), given, (reads, outputs), watch, note) },
                 Err(why) => {
                     // SAFETY: declarations are true.
-                    reads.iter().for_each(|read| unsafe { rows::gather(read.object) });
+                    reads.iter().for_each(|read| unsafe { rows::gather(read.object, note.place) });
                     why
                 }
             }
@@ -170,7 +170,7 @@ impl Way {
                 .iter()
                 .map(of)
                 .filter(|object| !object.is_null())
-                .for_each(|object| unsafe { rows::gather(object) });
+                .for_each(|object| unsafe { rows::gather(object, note.place) });
         }
         let (own, part) = (indices[world.rank], exchange.parts()[world.rank]);
         // SAFETY: declarations are true, and the loop ends after the rows have come.
@@ -218,7 +218,7 @@ impl Way {
         if let Some(before) = before {
             // SAFETY: declarations are true. Outputs have their old bytes, so that the loop can run again.
             let differs = unsafe {
-                reads.iter().for_each(|read| rows::gather(read.object));
+                reads.iter().for_each(|read| rows::gather(read.object, note.place));
                 sharing.pieces = Pieces::Chunks(given, given.part(0, 1));
                 let together = sharing.exchange.copied();
                 sharing.exchange.restore(&before);

@@ -268,6 +268,8 @@ struct Totals {
     /// Those that are the only or the first one of a loop.
     loops: f64,
     bytes: f64,
+    /// Those of arrays in rows that were gathered for somebody who is no shared loop.
+    asked: f64,
     computing: f64,
     waiting: f64,
     moving: f64,
@@ -322,6 +324,9 @@ impl Totals {
         self.times += 1.0;
         self.loops += f64::from(u8::from(exchange.chunks > 0));
         self.bytes += exchange.bytes as f64;
+        if exchange.kind == Kind::Gather && exchange.chunks == 0 {
+            self.asked += exchange.bytes as f64;
+        }
         self.computing += exchange.seconds_computing;
         self.waiting += exchange.seconds_waiting;
         self.moving += exchange.seconds_moving;
@@ -404,7 +409,7 @@ mod tests {
         notes.add(&Exchange { place: Place::NONE, ..exchange(Kind::Broadcast, c"", 0) });
         let texts: Vec<&str> = notes.sites.iter().map(|site| site.text.as_str()).collect();
         assert_eq!(texts, ["p.sac:1:2 in f", "p.sac:3:4 in f", ""]);
-        let gathers = Totals { times: 3.0, loops: 3.0, bytes: 240.0, computing: 3.0, waiting: 0.75, moving: 1.5 };
+        let gathers = Totals { times: 3.0, loops: 3.0, bytes: 240.0, asked: 0.0, computing: 3.0, waiting: 0.75, moving: 1.5 };
         assert_eq!(notes.totals[Kind::Gather.number()], gathers);
         assert_eq!(notes.sites[0].totals[Kind::Gather.number()].times, 2.0);
         assert_eq!(notes.totals[Kind::Broadcast.number()].loops, 0.0);

@@ -118,6 +118,9 @@ impl Lower<'_, '_> {
         }
         if self.asks_marks() && !self.site.in_launch {
             let marked = self.marked(object, NOT_ON_HOST);
+            if self.has_rows() {
+                return self.gather_if(marked, object);
+            }
             self.call_if(marked, "ravel_device_to_host", &[object]);
         }
     }

@@ -1,5 +1,6 @@
 //! The state of the code under construction: open regions, what they have computed, where results are to be built.
 
+use ravel_source::Span;
 use ravel_types::{Elem, HashSet};
 use ravel_wir::Value;
 use rustc_hash::FxHashMap;
@@ -38,6 +39,8 @@ pub(crate) struct Emit {
     pub rows: Vec<RowsRead>,
     /// What the with-loop in hand leaves around its partition.
     pub borders: Vec<Border>,
+    /// Where the program is that code is made of.
+    pub at: Option<Span>,
     /// What a profile had to guess of the site in hand, and whether that is a loop.
     pub guesses: u32,
     pub in_loop_site: bool,

@@ -84,6 +84,9 @@ impl Lower<'_, '_> {
         let func = self.func;
         let data = &func.insts[inst];
         let span = data.span;
+        if !span.is_none() {
+            self.emit.at = Some(span);
+        }
         let elem_of = |v: &Value| func.ty(*v).elem;
         let result = data.results.first().copied();
         let value = match &data.op {

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::layout;
 
 /// Runtime functions that read or write the object or the elements they are given and keep no pointer to them.
-const BORROWERS: [&str; 10] = [
+const BORROWERS: [&str; 11] = [
     "ravel_copy_bytes",
     "ravel_check_count",
     "ravel_copy",
@@ -22,6 +22,7 @@ const BORROWERS: [&str; 10] = [
     "ravel_shape_vec",
     "ravel_narrow",
     "ravel_device_to_host",
+    "ravel_rows_gather",
     "ravel_device_host_writes",
 ];
 

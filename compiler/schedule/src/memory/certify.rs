@@ -18,7 +18,7 @@ use crate::memory::arena::{Buffer, Plan};
 use crate::memory::arena_flow::Content;
 
 /// Functions outside the module that neither keep nor release what they are given.
-const HARMLESS: [&str; 10] = [
+const HARMLESS: [&str; 11] = [
     "ravel_cell_offset",
     "ravel_check_count",
     "ravel_copy",
@@ -28,6 +28,7 @@ const HARMLESS: [&str; 10] = [
     "ravel_fill_cells",
     "ravel_narrow",
     "ravel_put_cell",
+    "ravel_rows_gather",
     "ravel_shape_vec",
 ];
 

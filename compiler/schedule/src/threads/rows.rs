@@ -212,8 +212,20 @@ impl Lower<'_, '_> {
     pub fn gather_before_others_send(&mut self, object: Val) {
         if self.has_rows() && !self.site.in_parfor() {
             let marked = self.is_marked(object);
-            self.call_if(marked, "ravel_device_to_host", &[object]);
+            self.gather_if(marked, object);
         }
+    }
+
+    /// Has an array in rows gathered where a condition holds, and says for what place of the program.
+    pub fn gather_if(&mut self, cond: Val, object: Val) {
+        self.b.begin_if(cond);
+        let site = match self.emit.at {
+            Some(span) => self.position(span),
+            None => self.b.null(),
+        };
+        self.helper("ravel_rows_gather", &[object, site], None);
+        self.b.begin_else(&[]);
+        self.b.end_if(&[]);
     }
 
     /// A new array that takes elements of another one at the same places: where that one is in rows, it is as well.

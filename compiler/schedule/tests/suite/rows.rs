@@ -3,7 +3,7 @@
 use crate::common::{explained_for_threads, for_ranks, for_threads};
 
 /// What stands where somebody looks whether the elements of an array are with other ranks.
-const ASKS: &str = "ravel_device_to_host";
+const ASKS: &str = "ravel_rows_gather";
 
 /// The same of rows near those of another array.
 const NEAR: &str = "ravel_rows_near";

@@ -11,7 +11,7 @@ const MOST_LOOPS: usize = 12;
 const COLUMNS: usize = 80;
 /// Bytes of a machine's name.
 const NAME: usize = 64;
-const NUMBERS: usize = 4 + 6 * Kind::COUNT;
+const NUMBERS: usize = 4 + 7 * Kind::COUNT;
 
 /// What one rank says of itself at the end.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,7 +37,8 @@ impl Record {
         let mut bytes = self.machine.clone().into_bytes();
         bytes.resize(NAME, 0);
         let own = [self.threads, self.memory, self.arrays, self.seconds];
-        let totals = self.totals.iter().flat_map(|t| [t.times, t.loops, t.bytes, t.computing, t.waiting, t.moving]);
+        let totals =
+            self.totals.iter().flat_map(|t| [t.times, t.loops, t.bytes, t.asked, t.computing, t.waiting, t.moving]);
         bytes.extend(own.into_iter().chain(totals).flat_map(f64::to_le_bytes));
         bytes
     }
@@ -56,6 +57,7 @@ impl Record {
                 times: next(),
                 loops: next(),
                 bytes: next(),
+                asked: next(),
                 computing: next(),
                 waiting: next(),
                 moving: next(),
@@ -164,10 +166,15 @@ fn write_loops(out: &mut String, root: &Record, sites: &[Site]) -> std::fmt::Res
 /// How many loops were shared and what that moved, and how many were not and why.
 fn loops(totals: &[Totals; Kind::COUNT]) -> String {
     let shared = SHARED.map(|kind| totals[kind.number()]);
-    let (times, moved) = shared.iter().fold((0.0, 0.0), |(times, moved), t| (times + t.loops, moved + t.bytes));
+    let (times, moved) =
+        shared.iter().fold((0.0, 0.0), |(times, moved), t| (times + t.loops, moved + t.bytes - t.asked));
     let mut parts = Vec::new();
     if times > 0.0 {
         parts.push(format!("{times} shared, {}", bytes(moved)));
+    }
+    let gather = totals[Kind::Gather.number()];
+    if gather.asked > 0.0 {
+        parts.push(format!("{} gathered, {}", several(gather.times - gather.loops, "array"), bytes(gather.asked)));
     }
     for why in [Why::Costs, Why::OneChunk, Why::Never] {
         let times = totals[Kind::Whole(why).number()].times;
@@ -235,7 +242,7 @@ mod tests {
     fn record(machine: &str, computing: f64, memory: f64) -> Record {
         let mut totals = [Totals::default(); Kind::COUNT];
         totals[Kind::Gather.number()] =
-            Totals { times: 3.0, loops: 2.0, bytes: 24e6, computing, waiting: 0.002, moving: 0.004 };
+            Totals { times: 3.0, loops: 2.0, bytes: 24e6, asked: 4e6, computing, waiting: 0.002, moving: 0.004 };
         totals[Kind::Broadcast.number()] = Totals { times: 1.0, bytes: 8.0, waiting: 1e-6, ..Totals::default() };
         totals[Kind::Whole(Why::Costs).number()] = Totals { times: 5.0, loops: 5.0, ..Totals::default() };
         Record { machine: machine.into(), threads: 1.0, memory, arrays: 8e6, seconds: 1.5, totals }
@@ -257,9 +264,9 @@ mod tests {
 ranks: 3 on 2 machines, 1 thread each, Open MPI v4
   gather: 3 times, 24.0 MB, moving 4.0 ms, waiting 2.0 ms
   broadcast: 1 time, 8 bytes, moving 0.0 us, waiting 1.0 us
-  loops: 2 shared, 24.0 MB; 5 not, gathering costs more than the work
+  loops: 2 shared, 20.0 MB; 1 array gathered, 4.0 MB; 5 not, gathering costs more than the work
     p.sac:3:10 in main:
-      2 shared, 24.0 MB; 5 not, gathering costs more than the work
+      2 shared, 20.0 MB; 1 array gathered, 4.0 MB; 5 not, gathering costs more than the work
   slowest: rank 1, computing 1.20 s (20 % above the mean), waiting 2.0 ms, of 1.50 s
   memory per rank: 20.0 MB to 40.0 MB, arrays at most 8.0 MB
 ";
