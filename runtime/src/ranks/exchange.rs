@@ -186,6 +186,11 @@ impl<'a> Exchange<'a> {
         bytes.into_iter().max().unwrap_or(0)
     }
 
+    /// What is gathered.
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+
     /// The parts of all ranks.
     pub fn parts(&self) -> &[Part] {
         &self.parts

@@ -36,6 +36,13 @@ impl Interval {
         [Interval::new(self.low, other.low), Interval::new(other.high, self.high)]
     }
 
+    /// Those of `n` indices that are in whole chunks here.
+    pub fn of_whole_chunks(self, chunk: i64, n: i64) -> Interval {
+        let low = self.low + (chunk - self.low.rem_euclid(chunk)) % chunk;
+        let high = if self.high == n { n } else { self.high - self.high.rem_euclid(chunk) };
+        Interval::new(low, high)
+    }
+
     pub fn shifted(self, by: i64) -> Interval {
         Interval { low: self.low.saturating_add(by), high: self.high.saturating_add(by) }
     }

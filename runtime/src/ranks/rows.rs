@@ -83,33 +83,43 @@ pub(super) struct Place {
     pub rows: i64,
 }
 
-/// Where the results of a loop of `n` indices have their rows, if these stay with so many ranks, which compute them.
+/// Outputs of a loop whose rows stay with ranks, and where; and the others.
+pub(super) struct Kept {
+    pub place: Place,
+    pub outputs: Vec<Output>,
+    pub others: Vec<Output>,
+}
+
+/// What of the results of a loop of `n` indices stays with so many ranks in rows: those that lie as the first one does that can.
 ///
 /// # Safety
 /// The objects of the outputs are null or live arrays, in whose memory the outputs lie.
-pub(super) unsafe fn kept(n: i64, outputs: &[Output], ranks: usize, share: Share) -> Option<Place> {
-    let mut place = None;
-    for output in outputs {
-        let is_rows = output.per == 1 && output.first == 0 && output.end == n && output.pieces == 1;
-        if output.object.is_null() || !is_rows || output.bytes != output.stride || output.stride <= 0 {
-            return None;
-        }
-        // SAFETY: live by contract.
-        let ((rows, bytes), data) = unsafe { (rows_of(output.object), (*output.object).data) };
-        let skipped = (output.base as i64).wrapping_sub(data as i64);
-        let is_large = match share {
-            Share::Always => rows >= ranks as i64,
-            Share::Auto | Share::Never => rows * bytes >= LEAST_BYTES && rows >= LEAST_ROWS * ranks as i64,
-        };
-        if bytes != output.stride || skipped % bytes != 0 || !is_large {
-            return None;
-        }
-        let found = Place { first: skipped / bytes, rows };
-        if *place.get_or_insert(found) != found {
-            return None;
-        }
+pub(super) unsafe fn kept(n: i64, outputs: &[Output], ranks: usize, share: Share) -> Option<Kept> {
+    // SAFETY: by contract.
+    let place_of = |output: &Output| unsafe { place_of(n, output, ranks, share) };
+    let place = outputs.iter().find_map(place_of)?;
+    let (outputs, others) = outputs.iter().partition(|output| place_of(output) == Some(place));
+    Some(Kept { place, outputs, others })
+}
+
+/// Where an output has its rows, if it is all of some rows of a large array.
+///
+/// # Safety
+/// As for [`kept`].
+unsafe fn place_of(n: i64, output: &Output, ranks: usize, share: Share) -> Option<Place> {
+    let is_rows = output.per == 1 && output.first == 0 && output.end == n && output.pieces == 1;
+    if output.object.is_null() || !is_rows || output.bytes != output.stride || output.stride <= 0 {
+        return None;
     }
-    place
+    // SAFETY: live by contract.
+    let ((rows, bytes), data) = unsafe { (rows_of(output.object), (*output.object).data) };
+    let skipped = (output.base as i64).wrapping_sub(data as i64);
+    let is_large = match share {
+        Share::Always => rows >= ranks as i64,
+        Share::Auto | Share::Never => rows * bytes >= LEAST_BYTES && rows >= LEAST_ROWS * ranks as i64,
+    };
+    let is_place = bytes == output.stride && skipped % bytes == 0 && is_large;
+    is_place.then_some(Place { first: skipped / bytes, rows })
 }
 
 /// The bytes of rows beside its own that a rank would need for a loop, in a program of one rank.

@@ -16,7 +16,7 @@ use super::exchange::{Exchange, Gathered};
 use super::intervals::Interval;
 use super::mpi::Pending;
 use super::plan::{Loop, Pieces};
-use super::rows::{self, Fetch, Moved, Place};
+use super::rows::{self, Fetch, Kept, Moved};
 use super::stats::{Exchange as Note, Kind, Watch, Why};
 use super::{Share, World, check, here, stats};
 use crate::abi::{Output, ParallelFn, Read, Shared};
@@ -76,36 +76,35 @@ pub(crate) unsafe fn run(
     let mut watch = Watch::start();
     let why = match here() {
         None => {
-            note.bytes = outputs.iter().map(|output| given.bytes(&given.part(0, 1), output)).sum();
-            let may_stay = declared.partials == 0 && given.late == 0;
+            let all = |outputs: &[Output]| outputs.iter().map(|output| given.bytes(&given.part(0, 1), output)).sum();
+            note.bytes = all(outputs);
             // SAFETY: declarations are true.
-            if may_stay && unsafe { rows::kept(n, outputs, 2, Share::Auto) }.is_some() {
+            let kept = if given.late == 0 { unsafe { rows::kept(n, outputs, 2, Share::Auto) } } else { None };
+            if let Some(kept) = kept {
                 // A trace tells what several ranks would do.
-                let kind = if given.in_turn { Kind::Exchange } else { Kind::Interval };
-                // SAFETY: as above.
-                let bytes = if given.in_turn { note.bytes } else { unsafe { rows::beside(reads) } };
+                (note.kind, note.bytes) = match (given.in_turn, kept.others.is_empty()) {
+                    (true, _) => (Kind::Exchange, note.bytes),
+                    // SAFETY: as above.
+                    (false, true) => (Kind::Interval, unsafe { rows::beside(reads) }),
+                    (false, false) => (note.kind, all(&kept.others)),
+                };
                 whole();
-                return stats::note(&Note { kind, bytes, seconds_computing: watch.lap(), ..note });
+                return stats::note(&Note { seconds_computing: watch.lap(), ..note });
             }
             Why::OneRank
         }
         Some(world) => {
             // SAFETY: declarations are true.
-            let way = unsafe { Way::of(world, given, (declared.partials != 0, outputs), reads) };
-            note.bytes = match way.place {
-                None => way.exchange.bytes(),
-                // Rows go to their owners.
-                Some(place) if given.in_turn => place.rows * outputs.iter().map(|output| output.stride).sum::<i64>(),
-                Some(_) => 0,
-            };
+            let way = unsafe { Way::of(world, given, outputs, reads) };
+            note.bytes = way.exchange.bytes() + way.handed;
             if world.settings.check > 0 {
-                let sizes =
-                    [n, chunk, late, declared.work, note.bytes, i64::from(way.place.is_some()), way.moved.needed];
+                let stays = way.kept.as_ref().map_or(0, |kept| kept.outputs.len() as i64);
+                let sizes = [n, chunk, late, declared.work, note.bytes, stays, way.moved.needed];
                 world.check_place(&note.place.text(), &sizes).unwrap_or_else(|fault| fault::raise(fault));
             }
             match world.pays(&note, &way) {
                 // SAFETY: by contract.
-                Ok(()) => return unsafe { way.run((work, ctx), given, (reads, outputs), watch, note) },
+                Ok(()) => return unsafe { way.run((work, ctx), given, watch, note) },
                 Err(why) => {
                     // SAFETY: declarations are true.
                     reads.iter().for_each(|read| unsafe { rows::gather(read.object, note.place) });
@@ -122,9 +121,15 @@ pub(crate) unsafe fn run(
 
 /// How ranks would share a loop.
 struct Way {
+    /// What is gathered.
     exchange: Exchange<'static>,
-    /// Where results are, if they stay in rows.
-    place: Option<Place>,
+    /// What stays in rows.
+    kept: Option<Kept>,
+    /// Ranks compute chunks and hand the rows that stay to their owners, who else would compute them: chunks are taken in turn, or leave more than rows.
+    by_chunks: bool,
+    /// Bytes of those rows.
+    handed: i64,
+    reads: Vec<Read>,
     /// The indices of each rank, if they lie side by side.
     indices: Vec<Option<Interval>>,
     moved: Moved,
@@ -133,68 +138,79 @@ struct Way {
 impl Way {
     /// # Safety
     /// The declaration is true.
-    unsafe fn of(world: &'static World, given: Loop, (partials, outputs): (bool, &[Output]), reads: &[Read]) -> Way {
-        let may_stay = !partials && given.late == 0;
+    unsafe fn of(world: &'static World, given: Loop, outputs: &[Output], reads: &[Read]) -> Way {
         let (n, ranks, share) = (given.n, world.count, world.settings.share);
         // SAFETY: by contract.
-        let place = if may_stay { unsafe { rows::kept(n, outputs, ranks, share) } } else { None };
-        let exchange = Exchange::new(world, given, if place.is_some() { Vec::new() } else { outputs.to_vec() });
-        let indices: Vec<Option<Interval>> = match place {
-            Some(place) if !given.in_turn => world.indices(given.n, place).into_iter().map(Some).collect(),
-            _ => exchange.parts().iter().map(|part| given.indices(part)).collect(),
+        let kept = if given.late == 0 { unsafe { rows::kept(n, outputs, ranks, share) } } else { None };
+        let gathered = kept.as_ref().map_or(outputs, |kept| &kept.others).to_vec();
+        let by_chunks = kept.is_some() && (given.in_turn || !gathered.is_empty());
+        let exchange = Exchange::new(world, given, gathered);
+        let of_chunks = || exchange.parts().iter().map(|part| given.indices(part)).collect();
+        let (mut reads, mut handed) = (reads.to_vec(), 0);
+        let indices: Vec<Option<Interval>> = match &kept {
+            None => of_chunks(),
+            Some(kept) if !by_chunks => world.indices(n, kept.place).into_iter().map(Some).collect(),
+            Some(Kept { place, outputs, .. }) => {
+                let indices: Vec<Option<Interval>> = of_chunks();
+                let strange = |(indices, own): (&Option<Interval>, &Interval)| match indices {
+                    Some(indices) => indices.len() - indices.and(*own).len(),
+                    None => n / ranks as i64,
+                };
+                let rows: i64 = indices.iter().zip(&world.indices(n, *place)).map(strange).sum();
+                handed = rows * outputs.iter().map(|output| output.stride).sum::<i64>();
+                if !given.in_turn {
+                    // Whole rows are sent, also what the loop leaves as it is in them.
+                    let (low, high) = (place.first, place.first);
+                    reads.extend(outputs.iter().map(|output| Read { object: output.object, factor: 1, low, high }));
+                }
+                indices
+            }
         };
         // SAFETY: by contract.
-        let moved = unsafe { rows::moved(reads, &indices) };
-        Way { exchange, place, indices, moved }
+        let moved = unsafe { rows::moved(&reads, &indices) };
+        Way { exchange, kept, by_chunks, handed, reads, indices, moved }
     }
 
     /// Runs the loop so.
     ///
     /// # Safety
     /// As for [`pool::ravel_parallel`]; the declaration is true.
-    unsafe fn run(
-        self,
-        (work, ctx): (ParallelFn, *mut u8),
-        given: Loop,
-        (reads, outputs): (&[Read], &[Output]),
-        mut watch: Watch,
-        mut note: Note,
-    ) {
-        let Way { exchange, place, indices, moved } = self;
+    unsafe fn run(self, (work, ctx): (ParallelFn, *mut u8), given: Loop, mut watch: Watch, mut note: Note) {
+        let Way { exchange, kept, by_chunks, reads, indices, moved, .. } = self;
         let world = exchange.world();
-        if place.is_none() || given.in_turn {
-            // Ranks are going to send each other whole rows of these, also what the loop leaves as it is in them.
-            let of = |output: &Output| output.object;
-            // SAFETY: declarations are true.
-            outputs
-                .iter()
-                .map(of)
-                .filter(|object| !object.is_null())
-                .for_each(|object| unsafe { rows::gather(object, note.place) });
-        }
+        let stays: &[Output] = kept.as_ref().map_or(&[], |kept| &kept.outputs);
+        // Ranks are going to send each other whole rows of these, also what the loop leaves as it is in them.
+        let sent = exchange.outputs().iter().chain(stays.iter().filter(|_| given.in_turn)).map(|output| output.object);
+        // SAFETY: declarations are true.
+        sent.filter(|object| !object.is_null()).for_each(|object| unsafe { rows::gather(object, note.place) });
         let (own, part) = (indices[world.rank], exchange.parts()[world.rank]);
+        let is_changed = |read: &Read| stays.iter().any(|output| output.object == read.object);
+        // SAFETY: declarations are true.
+        let changes = reads.iter().any(|read| is_changed(read) && unsafe { rows::is_in_rows(read.object) });
         // SAFETY: declarations are true, and the loop ends after the rows have come.
-        let mut fetch = unsafe { world.fetch(reads, &indices) }.unwrap_or_else(|fault| fault::raise(fault));
-        if let Some(fetch) = &mut fetch
-            && reads.iter().any(|read| outputs.iter().any(|output| output.object == read.object))
-        {
-            // What is changed in place must have been sent.
-            fetch.inner = Interval::default();
+        let mut fetch = unsafe { world.fetch(&reads, &indices) }.unwrap_or_else(|fault| fault::raise(fault));
+        if let Some(Fetch { inner, .. }) = &mut fetch {
+            if changes {
+                // What is changed in place must have been sent.
+                *inner = Interval::default();
+            } else if kept.is_none() || by_chunks {
+                *inner = inner.of_whole_chunks(given.chunk, given.n);
+            }
         }
-        let pieces = match (place, own) {
-            (Some(_), Some(own)) if !given.in_turn => Pieces::Indices([own, Interval::default()], given.chunk),
-            _ => Pieces::Chunks(given, part),
+        let pieces = match own {
+            Some(own) => Pieces::Indices([own, Interval::default()], given.chunk),
+            None => Pieces::Chunks(given, part),
         };
         let (least, found) = (AtomicI64::new(Exchange::GO_ON), Mutex::new(None));
         let mut sharing = Sharing { exchange, work, ctx, pieces, pending: Mutex::new(None), least, found };
         // SAFETY: by contract.
-        let before = (world.settings.check > 1 && place.is_none()).then(|| unsafe { sharing.exchange.copied() });
+        let before = (world.settings.check > 1 && kept.is_none()).then(|| unsafe { sharing.exchange.copied() });
         if let Some(fetch) = fetch {
-            let arriving = Note { bytes: moved.needed, ..Note::of(Kind::Interval) };
+            let arriving = Note { place: note.place, bytes: moved.needed, ..Note::of(Kind::Interval) };
             // SAFETY: by contract.
             note.seconds_waiting += unsafe { sharing.compute_while(fetch, own, &mut watch, &mut note) };
-            if place.is_none() {
-                stats::note(&Note { place: note.place, ..arriving });
+            if kept.is_none() || by_chunks {
+                stats::note(&arriving);
             }
         }
         // SAFETY: by contract.
@@ -204,15 +220,17 @@ impl Way {
         let gathered = unsafe { sharing.meet(&mut watch) };
         note.seconds_waiting += gathered.waiting;
         note.seconds_moving += gathered.moving;
-        if let Some(place) = place {
-            (note.kind, note.bytes) = (Kind::Interval, moved.needed);
+        if let Some(Kept { place, outputs, .. }) = kept {
             // SAFETY: declarations are true, and this rank has computed its part.
             unsafe {
-                if given.in_turn {
-                    (note.kind, note.bytes) = (Kind::Exchange, sharing.exchange.hand_over(place, outputs));
+                if by_chunks {
+                    note.kind = if given.in_turn { Kind::Exchange } else { note.kind };
+                    note.bytes = sharing.exchange.bytes() + sharing.exchange.hand_over(place, &outputs);
                     note.seconds_moving += watch.lap();
+                } else {
+                    (note.kind, note.bytes) = (Kind::Interval, moved.needed);
                 }
-                world.keep(outputs);
+                world.keep(&outputs);
             }
         }
         if let Some(before) = before {
@@ -235,7 +253,7 @@ impl Way {
 impl World {
     /// Do ranks share a loop in such a way? Or why do they not?
     fn pays(&self, of: &Note, way: &Way) -> Result<(), Why> {
-        let results = of.bytes as f64 / if way.place.is_some() { self.count as f64 } else { 1.0 };
+        let results = way.exchange.bytes() as f64 + way.handed as f64 / self.count as f64;
         let moved = (way.moved.needed as f64, results, way.moved.gathered as f64);
         match self.settings.share {
             Share::Never => Err(Why::Never),

@@ -409,7 +409,8 @@ mod tests {
         notes.add(&Exchange { place: Place::NONE, ..exchange(Kind::Broadcast, c"", 0) });
         let texts: Vec<&str> = notes.sites.iter().map(|site| site.text.as_str()).collect();
         assert_eq!(texts, ["p.sac:1:2 in f", "p.sac:3:4 in f", ""]);
-        let gathers = Totals { times: 3.0, loops: 3.0, bytes: 240.0, asked: 0.0, computing: 3.0, waiting: 0.75, moving: 1.5 };
+        let gathers =
+            Totals { times: 3.0, loops: 3.0, bytes: 240.0, asked: 0.0, computing: 3.0, waiting: 0.75, moving: 1.5 };
         assert_eq!(notes.totals[Kind::Gather.number()], gathers);
         assert_eq!(notes.sites[0].totals[Kind::Gather.number()].times, 2.0);
         assert_eq!(notes.totals[Kind::Broadcast.number()].loops, 0.0);

@@ -31,6 +31,8 @@ pub(crate) enum Left {
     Rows(Option<i64>),
     /// Partial results of so many bytes for each chunk.
     Partials(i64),
+    /// The same, and rows.
+    Both(i64),
 }
 
 impl Display for Left {
@@ -39,6 +41,7 @@ impl Display for Left {
             Left::Rows(Some(bytes)) => write!(f, "rows of {}", size(*bytes)),
             Left::Rows(None) => f.write_str("rows"),
             Left::Partials(bytes) => write!(f, "partial results of {} for each chunk, in order", size(*bytes)),
+            Left::Both(bytes) => write!(f, "rows, and {}", Left::Partials(*bytes)),
         }
     }
 }
@@ -181,7 +184,7 @@ impl Lower<'_, '_> {
         if self.cx.options.ranks {
             let how = if uneven { "take its chunks in turn" } else { "share it" };
             self.cx.remark(span, format!("ranks {how} over axis {axis} where that pays, and gather {left}"));
-            if matches!(left, Left::Rows(_)) && self.may_keep_rows(part, axis) {
+            if !matches!(left, Left::Partials(_)) && self.may_keep_rows(part, axis) {
                 self.cx.remark(span, "large results stay in rows with the ranks that compute them");
             }
             for read in self.emit.rows.clone() {
@@ -189,7 +192,7 @@ impl Lower<'_, '_> {
             }
         }
         let site = self.position(span);
-        let partials = matches!(left, Left::Partials(_));
+        let partials = !matches!(left, Left::Rows(_));
         Some(Box::new(Shared { site, work, uneven, partials, reads, outputs }))
     }
 

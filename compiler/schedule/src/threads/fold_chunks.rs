@@ -140,7 +140,9 @@ impl Lower<'_, '_> {
         let rows = self.rows_left(fold.part, &fold.cut, sinks);
         let outputs = partials.zip(rows).map(|(partials, rows)| [vec![partials], rows].concat());
         let span = self.func.insts[fold.inst].span;
-        let left = Left::Partials(fold.bytes_of_chunk());
+        let bytes = fold.bytes_of_chunk();
+        let has_rows = sinks.iter().any(|sink| matches!(sink, Sink::Slice { .. }));
+        let left = if has_rows { Left::Both(bytes) } else { Left::Partials(bytes) };
         let shared = self.declaration(span, (fold.part, fold.cut.axis()), left, outputs);
         let (bounds, number) = self.begin_chunks(fold.part, &fold.cut, shared)?;
         self.partials_of(fold, &totals, number, |lower, starts| cells(lower, starts, bounds))?;
