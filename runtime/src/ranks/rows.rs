@@ -40,6 +40,29 @@ struct Rows {
     valid: Vec<RowSet>,
     /// Elements that were asked for one by one.
     asked: u32,
+    /// The loop that made it, if one did.
+    maker: Option<Maker>,
+}
+
+/// A loop: the address of its function.
+pub(super) type Maker = usize;
+
+/// What has become of arrays that a loop left in rows.
+#[derive(Clone, Copy, Default)]
+struct Fate {
+    made: u32,
+    gathered: u32,
+}
+
+fn fates() -> MutexGuard<'static, HashMap<Maker, Fate>> {
+    static FATES: LazyLock<Mutex<HashMap<Maker, Fate>>> = LazyLock::new(Mutex::default);
+    FATES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The part of the arrays of a loop that was gathered after all, so far. All ranks have seen the same.
+pub(super) fn part_gathered(maker: Maker) -> f64 {
+    let Fate { made, gathered } = fates().get(&maker).copied().unwrap_or_default();
+    if made == 0 { 0.0 } else { f64::from(gathered.min(made)) / f64::from(made) }
 }
 
 fn table() -> MutexGuard<'static, HashMap<usize, Rows>> {
@@ -102,6 +125,13 @@ pub(super) unsafe fn kept(n: i64, outputs: &[Output], ranks: usize, share: Share
     Some(Kept { place, outputs, others })
 }
 
+impl Kept {
+    /// The bytes of all rows of what stays, also of those that the loop leaves as they are.
+    pub fn bytes(&self) -> i64 {
+        self.place.rows * self.outputs.iter().map(|output| output.stride).sum::<i64>()
+    }
+}
+
 /// Where an output has its rows, if it is all of some rows of a large array.
 ///
 /// # Safety
@@ -144,20 +174,21 @@ impl World {
     ///
     /// # Safety
     /// As for [`kept`].
-    pub(super) unsafe fn keep(&self, outputs: &[Output]) {
+    pub(super) unsafe fn keep(&self, outputs: &[Output], maker: Maker) {
         // SAFETY: by contract.
-        outputs.iter().for_each(|output| unsafe { self.spread(output.object) });
+        outputs.iter().for_each(|output| unsafe { self.spread(output.object, Some(maker)) });
+        fates().entry(maker).or_default().made += outputs.len() as u32;
     }
 
     /// From now on ranks have their own rows of an array, and no others.
     ///
     /// # Safety
     /// `object` is a live array.
-    unsafe fn spread(&self, object: *mut ArrayHeader) {
+    unsafe fn spread(&self, object: *mut ArrayHeader, maker: Option<Maker>) {
         // SAFETY: live by contract.
         let (n, bytes) = unsafe { rows_of(object) };
         let valid = (0..self.count).map(|rank| RowSet::of(own_rows(n, rank, self.count))).collect();
-        table().insert(object as usize, Rows { n, bytes, valid, asked: 0 });
+        table().insert(object as usize, Rows { n, bytes, valid, asked: 0, maker });
         // SAFETY: live by contract.
         unsafe { mark(object, true) };
     }
@@ -337,7 +368,10 @@ pub(crate) unsafe fn gather(object: *mut ArrayHeader, place: stats::Place) {
     }
     let world = ranks_here();
     let mut watch = Watch::start();
-    if let Some(Rows { n, bytes, .. }) = table().remove(&(object as usize)) {
+    if let Some(Rows { n, bytes, maker, .. }) = table().remove(&(object as usize)) {
+        if let Some(maker) = maker {
+            fates().entry(maker).or_default().gathered += 1;
+        }
         let lengths: Vec<i64> = (0..world.count).map(|rank| own_rows(n, rank, world.count).len() * bytes).collect();
         // SAFETY: live by contract; owners have their rows, and nobody else uses them meanwhile.
         let gathered = unsafe { world.gather_in_place((*object).data, &lengths) };
@@ -459,7 +493,7 @@ pub unsafe extern "C" fn ravel_rows_like(to: *mut ArrayHeader, from: *mut ArrayH
     // SAFETY: live by contract.
     unsafe {
         if is_in_rows(from) && !is_in_rows(to) {
-            ranks_here().spread(to);
+            ranks_here().spread(to, None);
         }
     }
 }
@@ -474,7 +508,7 @@ mod tests {
 
     fn rows(n: i64, valid: &[(i64, i64)]) -> Rows {
         let valid = valid.iter().map(|(low, high)| RowSet::of(Interval::new(*low, *high))).collect();
-        Rows { n, bytes: 8, valid, asked: 0 }
+        Rows { n, bytes: 8, valid, asked: 0, maker: None }
     }
 
     #[test]

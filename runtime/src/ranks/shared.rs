@@ -16,7 +16,7 @@ use super::exchange::{Exchange, Gathered};
 use super::intervals::Interval;
 use super::mpi::Pending;
 use super::plan::{Loop, Pieces};
-use super::rows::{self, Fetch, Kept, Moved};
+use super::rows::{self, Fetch, Kept, Maker, Moved};
 use super::stats::{Exchange as Note, Kind, Watch, Why};
 use super::{Share, World, check, here, stats};
 use crate::abi::{Output, ParallelFn, Read, Shared};
@@ -95,7 +95,7 @@ pub(crate) unsafe fn run(
         }
         Some(world) => {
             // SAFETY: declarations are true.
-            let way = unsafe { Way::of(world, given, outputs, reads) };
+            let way = unsafe { Way::of(world, given, (work as Maker, outputs), reads) };
             note.bytes = way.exchange.bytes() + way.handed;
             if world.settings.check > 0 {
                 let stays = way.kept.as_ref().map_or(0, |kept| kept.outputs.len() as i64);
@@ -129,6 +129,8 @@ struct Way {
     by_chunks: bool,
     /// Bytes of those rows.
     handed: i64,
+    /// Bytes of what stays that will be gathered later, to go by what became of it before.
+    later: f64,
     reads: Vec<Read>,
     /// The indices of each rank, if they lie side by side.
     indices: Vec<Option<Interval>>,
@@ -138,7 +140,7 @@ struct Way {
 impl Way {
     /// # Safety
     /// The declaration is true.
-    unsafe fn of(world: &'static World, given: Loop, outputs: &[Output], reads: &[Read]) -> Way {
+    unsafe fn of(world: &'static World, given: Loop, (maker, outputs): (Maker, &[Output]), reads: &[Read]) -> Way {
         let (n, ranks, share) = (given.n, world.count, world.settings.share);
         // SAFETY: by contract.
         let kept = if given.late == 0 { unsafe { rows::kept(n, outputs, ranks, share) } } else { None };
@@ -168,7 +170,8 @@ impl Way {
         };
         // SAFETY: by contract.
         let moved = unsafe { rows::moved(&reads, &indices) };
-        Way { exchange, kept, by_chunks, handed, reads, indices, moved }
+        let later = kept.as_ref().map_or(0.0, |kept| kept.bytes() as f64 * rows::part_gathered(maker));
+        Way { exchange, kept, by_chunks, handed, later, reads, indices, moved }
     }
 
     /// Runs the loop so.
@@ -230,7 +233,7 @@ impl Way {
                 } else {
                     (note.kind, note.bytes) = (Kind::Interval, moved.needed);
                 }
-                world.keep(&outputs);
+                world.keep(&outputs, work as Maker);
             }
         }
         if let Some(before) = before {
@@ -253,7 +256,7 @@ impl Way {
 impl World {
     /// Do ranks share a loop in such a way? Or why do they not?
     fn pays(&self, of: &Note, way: &Way) -> Result<(), Why> {
-        let results = way.exchange.bytes() as f64 + way.handed as f64 / self.count as f64;
+        let results = way.exchange.bytes() as f64 + way.handed as f64 / self.count as f64 + way.later;
         let moved = (way.moved.needed as f64, results, way.moved.gathered as f64);
         match self.settings.share {
             Share::Never => Err(Why::Never),
