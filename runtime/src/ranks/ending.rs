@@ -11,8 +11,8 @@ use crate::fault::Speaker;
 
 /// How long a rank waits to be ended because of a fault that all should have.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a rank waits at least to be ended because of a fault that it may be the only one to have.
-const SHORT_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a rank waits at least to be ended because of a fault that it may be the only one to have: on busy cores rank 0 may come seconds later.
+const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 /// How long ending all ranks may take before this one ends for itself.
 const LIMIT: Duration = Duration::from_secs(3);
 

@@ -16,7 +16,7 @@
 //! Before: folding and fusion have ended, for these bring folds of arrays into the first form. After: the only long folds over rows are those of
 //! arrays.
 //! Leaves alone: folds inside other with-loops; of those that are not over rows, long rows that are folded and products of many cells, for which
-//! other passes do better; small arrays, and rows that do not stay in a cache.
+//! other passes do better, and cells that are enough for threads and read what a cache holds; small arrays, and rows that do not stay in a cache.
 //! Worth: tests/survey/with-loops/moments-of-columns (3.1 with Cranelift, 6.4 with LLVM).
 
 mod few;
