@@ -67,7 +67,7 @@ symbols! {
     device::ravel_device_variant_done(),
     rows::ravel_rows_gather(object, site),
     rows::ravel_rows_like(to, from),
-    rows::ravel_rows_near(object, like, first, end, factor, low, high),
+    rows::ravel_rows_near(object, like, first, end, factor, low, high, site),
     pool::ravel_parallel(work, ctx, n, chunk, late, shared),
     pool::ravel_threads(),
     pool::ravel_has_idle_threads(),
@@ -143,7 +143,7 @@ mod tests {
         };
     }
 
-    types_of_functions! { ; A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; }
+    types_of_functions! { ; A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; A B C D E F G H; }
 
     /// A type as the documentation spells it: all pointers are `ptr`.
     fn spelled(ty: &str) -> &str {

@@ -50,7 +50,7 @@ pub struct RowReads {
 /// What a region reads of arrays from outside of it, each in one of the lists; those that are only asked for extents are in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// No two of an array with the same factor and base.
+    /// Those of an array with the same factor and base lie far from each other.
     pub rows: Vec<RowReads>,
     /// Any row may be read.
     pub whole: Vec<Value>,
@@ -64,6 +64,18 @@ pub struct RowFinder<'f> {
 
 /// An array of which one index reads more rows than these counts as read as a whole: to name the rows would save nothing.
 const MOST_ROWS: i64 = 1 << 24;
+
+/// What lies so near is one interval.
+const NEAR: i64 = 128;
+
+impl RowReads {
+    /// Is it as well to name the rows of both, and those in between?
+    fn is_near(&self, other: &RowReads) -> bool {
+        let widest = (self.high - self.low).max(other.high - other.low);
+        let both = hull((self.low, self.high), (other.low, other.high));
+        (self.factor, self.base) == (other.factor, other.base) && both.1 - both.0 < NEAR + widest
+    }
+}
 
 /// Definitions outside of the with-loop are followed so far.
 const MOST_DEFS: usize = 6;
@@ -214,12 +226,10 @@ impl<'a> Reader<'a> {
         }
         let seen = self.seen.entry(array).or_insert_with(|| Some(Vec::new()));
         match (&mut *seen, rows) {
-            (Some(reads), Some(rows)) => {
-                match reads.iter_mut().find(|read| (read.factor, read.base) == (rows.factor, rows.base)) {
-                    Some(read) => (read.low, read.high) = hull((read.low, read.high), (rows.low, rows.high)),
-                    None => reads.push(rows),
-                }
-            }
+            (Some(reads), Some(rows)) => match reads.iter_mut().find(|read| read.is_near(&rows)) {
+                Some(read) => (read.low, read.high) = hull((read.low, read.high), (rows.low, rows.high)),
+                None => reads.push(rows),
+            },
             _ => *seen = None,
         }
     }

@@ -445,7 +445,7 @@ pub(crate) fn forget(object: *const ArrayHeader) {
 /// rows, ranks get what their own ones need, or else the whole.
 ///
 /// # Safety
-/// Live arrays.
+/// Live arrays; `site` is null or a position that stays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_rows_near(
     object: *mut ArrayHeader,
@@ -455,6 +455,7 @@ pub unsafe extern "C" fn ravel_rows_near(
     factor: i64,
     low: i64,
     high: i64,
+    site: *const c_char,
 ) {
     // SAFETY: live by contract.
     unsafe {
@@ -462,15 +463,22 @@ pub unsafe extern "C" fn ravel_rows_near(
             return;
         }
         if !is_in_rows(like) {
-            return gather(object, stats::Place::NONE);
+            return gather(object, stats::Place::at(site));
         }
+        let mut watch = Watch::start();
         let world = ranks_here();
         let n = rows_of(like).0;
         let own = |rank| Some(own_rows(n, rank, world.count).and(Interval::new(first, end)));
         let indices: Vec<Option<Interval>> = (0..world.count).map(own).collect();
-        let fetch = world.fetch(&[Read { object, factor, low, high }], &indices);
+        let reads = [Read { object, factor, low, high }];
+        let bytes = moved(&reads, &indices).needed;
+        let fetch = world.fetch(&reads, &indices);
         let fetched = fetch.and_then(|fetch| fetch.map_or(Ok(()), |fetch| world.finish(fetch.pending)));
         fetched.unwrap_or_else(|fault| fault::raise(fault));
+        if bytes > 0 {
+            let place = stats::Place::at(site);
+            stats::note(&Exchange { place, bytes, seconds_moving: watch.lap(), ..Exchange::of(Kind::Interval) });
+        }
     }
 }
 

@@ -66,14 +66,32 @@ impl Reach {
     /// The row of the index.
     pub const OWN: Reach = Reach { factor: 1, base: None, low: 0, high: 0 };
 
+    /// An index that reads more rows than these, and than the next one is further, reads too many.
+    const MOST_ROWS: i64 = 256;
+
+    /// Is it as well to get all of these rows?
+    pub fn is_narrow(&self) -> bool {
+        self.high.checked_sub(self.low).is_some_and(|rows| (0..Reach::MOST_ROWS + self.factor.abs()).contains(&rows))
+    }
+
     /// Do both lie at the same place but for a number of rows?
     pub fn is_beside(&self, other: &Reach) -> bool {
         (self.factor, self.base) == (other.factor, other.base)
     }
 
-    /// Both, which lie beside each other.
+    /// Both, if they lie beside each other, and what lies in between.
     pub fn with(self, other: Reach) -> Reach {
         Reach { low: self.low.min(other.low), high: self.high.max(other.high), ..self }
+    }
+
+    /// May both be told as one?
+    pub fn is_near(&self, other: &Reach) -> bool {
+        self.is_beside(other) && self.with(*other).is_narrow()
+    }
+
+    /// Does it have all rows of another one?
+    pub fn has(&self, other: &Reach) -> bool {
+        self.is_beside(other) && self.low <= other.low && other.high <= self.high
     }
 }
 

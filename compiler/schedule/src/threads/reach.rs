@@ -21,8 +21,8 @@ use crate::facts::cost::Counter;
 use crate::facts::{Facts, Form};
 use crate::lower::emit::Reach;
 
-/// An index that reads more rows than these, and than the next one is further, has the whole array gathered.
-const MOST_ROWS: i64 = 256;
+/// An array that is read in more places has them gathered.
+const MOST_PLACES: usize = 8;
 /// Bounds of bounds are followed so far.
 const MOST_NESTED: usize = 4;
 
@@ -58,7 +58,7 @@ impl Facts<'_> {
         });
         let mut reaches = Reaches { facts: self, index, counters, found: Vec::new() };
         reaches.region(body, array)?;
-        Some(reaches.found)
+        Some(reaches.found).filter(|found| found.len() <= MOST_PLACES)
     }
 
     /// The first and the last number of a counter that begins with `init`; nothing if it might wrap.
@@ -97,7 +97,7 @@ impl Reaches<'_, '_> {
                 Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) => continue,
                 Op::Sel { array: from, index: at } if *from == array && !at.is_empty() => {
                     let reach = self.row(at[0])?;
-                    match self.found.iter_mut().find(|other| other.is_beside(&reach)) {
+                    match self.found.iter_mut().find(|other| other.is_near(&reach)) {
                         Some(other) => *other = other.with(reach),
                         None => self.found.push(reach),
                     }
@@ -135,8 +135,7 @@ impl Reaches<'_, '_> {
                     distance = distance.plus(&Form::of(base, self.facts.bounds(base)), -1)?;
                 }
                 let (low, high) = self.extremes(&distance, MOST_NESTED);
-                let is_narrow = low <= high && high.checked_sub(low)? < MOST_ROWS + factor.abs();
-                is_narrow.then_some(Reach { factor, base, low, high })
+                Some(Reach { factor, base, low, high }).filter(Reach::is_narrow)
             });
             found.min_by_key(|reach| reach.high - reach.low)
         })

@@ -57,9 +57,11 @@ impl Facts<'_> {
         }
         for found in certified.rows.iter().filter(|read| read.array == array) {
             let found = Reach { factor: found.factor, base: found.base, low: found.low, high: found.high };
+            if planned.iter().any(|planned| planned.has(&found)) {
+                continue;
+            }
             let reach = planned.iter_mut().find(|planned| planned.is_beside(&found))?;
-            let is_within = reach.low <= found.low && found.high <= reach.high;
-            debug_assert!(is_within, "{} of {array} where {} are planned", rows(&found), rows(reach));
+            debug_assert!(false, "{} of {array} where {} are planned", rows(&found), rows(reach));
             *reach = reach.with(found);
         }
         Some(planned)
@@ -144,7 +146,7 @@ impl Lower<'_, '_> {
             if others.contains(&object) || self.emit.cache.contains_key(&Key::Data(object)) {
                 continue;
             }
-            match rows.iter_mut().find(|other| other.object == object && other.reach.is_beside(&reach)) {
+            match rows.iter_mut().find(|other| other.object == object && other.reach.is_near(&reach)) {
                 Some(other) => other.reach = other.reach.with(reach),
                 None => rows.push(RowsRead { object, reach }),
             }
@@ -203,7 +205,8 @@ impl Lower<'_, '_> {
         for RowsRead { object, reach } in self.emit.rows.clone() {
             let marked = self.is_marked(object);
             let [factor, low, high] = self.ends_of(reach);
-            self.call_if(marked, "ravel_rows_near", &[object, result, first, end, factor, low, high]);
+            let site = self.here();
+            self.call_if(marked, "ravel_rows_near", &[object, result, first, end, factor, low, high, site]);
         }
     }
 
@@ -216,13 +219,18 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// The position in hand, or null.
+    fn here(&mut self) -> Val {
+        match self.emit.at {
+            Some(span) => self.position(span),
+            None => self.b.null(),
+        }
+    }
+
     /// Has an array in rows gathered where a condition holds, and says for what place of the program.
     pub fn gather_if(&mut self, cond: Val, object: Val) {
         self.b.begin_if(cond);
-        let site = match self.emit.at {
-            Some(span) => self.position(span),
-            None => self.b.null(),
-        };
+        let site = self.here();
         self.helper("ravel_rows_gather", &[object, site], None);
         self.b.begin_else(&[]);
         self.b.end_if(&[]);

@@ -105,6 +105,15 @@ fn a_shift_reads_rows_far_away() {
     is_declared("%k: i32 = sub 399, %i %x: f64 = sel %a, [%k, %j]", ALL, "-i+399 to -i+399");
 }
 
+/// Rows between two places far from each other are not needed.
+#[test]
+fn places_far_from_each_other_are_told_apart() {
+    let both = "%k: i32 = sub %i, 300 %c: f64 = sel %a, [%k, %j] %d: f64 = sel %a, [%i, %j] %x: f64 = add %c, %d";
+    assert_eq!(distances(&program(both, "[300, 0] <= [%i, %j] < [400, 900]", "")), ["-300 to -300", "+0 to +0"]);
+    let near = both.replace("300", "200");
+    assert_eq!(distances(&program(&near, "[300, 0] <= [%i, %j] < [400, 900]", "")), ["-200 to +0"]);
+}
+
 #[test]
 fn coarser_grids_read_every_second_row() {
     let all = "[1, 4] <= [%i, %j] < [199, 896]";

@@ -50,6 +50,15 @@ fn distances_of_selections_make_an_interval() {
 }
 
 #[test]
+fn rows_far_from_each_other_are_told_apart() {
+    let both = |other: &str| {
+        of_body(&format!("%h: i32 = add %i, {other}  %x: f64 = sel %a, [%i, 0]  %y: f64 = sel %a, [%h, 0]  yield %x"))
+    };
+    assert_eq!(both("100"), "%v0 0..100");
+    assert_eq!(both("1000"), "%v0 0..0, %v0 1000..1000");
+}
+
+#[test]
 fn other_uses_need_the_whole_array() {
     assert_eq!(of_body("%m: i32 = mod %n, %i  %x: f64 = sel %a, [%m, %i] yield %x"), "%v0 whole");
     let widened = "%x: f64 = sel %a, [%i, 0]  %w: f64[*] = widen %a  %v: i32[1] = shape %w  yield %x";
@@ -151,7 +160,7 @@ fn blocks_are_rows_from_a_multiple_to_the_next() {
     assert_eq!(blocks("32", "31250"), ["%v0 31250i+0..31249"; 3]);
     assert_eq!(blocks("%o", "31250"), ["%v0 31250i+0..31249"; 3]);
     assert_eq!(blocks("32", "16777216")[..2], ["%v0 16777216i+0..16777215"; 2]);
-    assert_eq!(blocks("32", "16777217"), ["%v0 whole"; 3]);
+    assert_eq!(blocks("32", "16777217")[..2], ["%v0 whole"; 2]);
     // A block that ends beyond the largest number may begin anywhere.
     assert_eq!(blocks("%n", "31250"), ["%v0 whole"; 3]);
     assert_eq!(blocks("32", "%n"), ["%v0 whole"; 3]);

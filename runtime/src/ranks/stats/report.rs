@@ -171,6 +171,8 @@ fn loops(totals: &[Totals; Kind::COUNT]) -> String {
     let mut parts = Vec::new();
     if times > 0.0 {
         parts.push(format!("{times} shared, {}", bytes(moved)));
+    } else if moved > 0.0 {
+        parts.push(format!("rows of others, {}", bytes(moved)));
     }
     let gather = totals[Kind::Gather.number()];
     if gather.asked > 0.0 {
