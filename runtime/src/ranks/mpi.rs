@@ -133,18 +133,19 @@ impl Library {
     }
 }
 
-/// The name of libraries that keep to the standard interface.
-const STANDARD_NAME: &str = "libmpi_abi.so.0";
+/// The names of libraries that keep to the standard interface: MPICH 5.0.2 has the first, the standard proposes the second.
+const STANDARD_NAMES: [&str; 2] = ["libmpi_abi.so.1", "libmpi_abi.so.0"];
 
 /// Names under which libraries are found: first those that fit the launcher.
-fn names(launcher: Launcher) -> [&'static str; 6] {
+fn names(launcher: Launcher) -> [&'static str; 7] {
+    let standard = STANDARD_NAMES;
     let open_mpi = ["libmpi.so.40", "libmpi.so"];
     let mpich = ["libmpi.so.12", "libmpich.so.12"];
     match launcher {
         Launcher::OpenMpi | Launcher::Pmix => {
-            [open_mpi[0], STANDARD_NAME, open_mpi[1], mpich[0], mpich[1], "libmpi.so.20"]
+            [open_mpi[0], standard[0], standard[1], open_mpi[1], mpich[0], mpich[1], "libmpi.so.20"]
         }
-        Launcher::Pmi => [mpich[0], mpich[1], STANDARD_NAME, open_mpi[0], open_mpi[1], "libmpi.so.20"],
+        Launcher::Pmi => [mpich[0], mpich[1], standard[0], standard[1], open_mpi[0], open_mpi[1], "libmpi.so.20"],
     }
 }
 
