@@ -370,7 +370,7 @@ fn parallel_loops_see_outer_values_and_write_memory() {
         let here = out.as_mut_ptr() as i64;
         jit.call("shared", &[here as u64, 9]).expect("the entry exists");
         let declared = DECLARED.lock().expect("no test panics here").clone();
-        assert_eq!(declared, [0, 8, 1, 1, 1, 0, 0, 1, 8, here, 0, 1, 1, 9, 8, 8, 1, 9]);
+        assert_eq!(declared, [0, 8, 1, 1, 1, 0, 0, 8, 1, 8, here, 0, 1, 1, 9, 8, 8, 1, 9]);
         assert_eq!(out, (0..9).collect::<Vec<i64>>());
         let mut out = vec![0i64; 25];
         jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");
