@@ -123,7 +123,9 @@ def test_arrays_of_ravel_are_not_copied(m):
 
 def test_arrays_of_numpy_are_lent(m):
     block = np.zeros(100_000)
-    inner = block[5_000:20_000]
+    # One in sixty ends too near to the end of a page, or begins too near to its beginning.
+    stretches = (block[first : first + 15_000] for first in range(5_000, 5_400, 20))
+    inner = next(stretch for stretch in stretches if may_be_lent(stretch))
     inner[:] = 7.0
     lent = m.same(inner)
     assert address(lent) == address(inner)
