@@ -119,26 +119,22 @@ impl Reaches<'_, '_> {
     fn row(&self, row: Value) -> Option<Reach> {
         let form = self.facts.form(row);
         let index = self.facts.form(self.index);
-        let factors = match self.factor(&form, MOST_NESTED) {
-            // One row reads what it likes, beside itself as elsewhere.
-            0 if self.facts.alias[self.index].is_some() => [1, 0],
-            factor => [factor, 0],
+        let factor = self.factor(&form, MOST_NESTED);
+        let at = |factor: i64, base: Option<Value>| {
+            let mut distance = form.clone().plus(&index, -factor)?;
+            if let Some(base) = base {
+                distance = distance.plus(&Form::of(base, self.facts.bounds(base)), -1)?;
+            }
+            let (low, high) = self.extremes(&distance, MOST_NESTED);
+            Some(Reach { factor, base, low, high }).filter(Reach::is_narrow)
         };
+        // One row reads what it likes, beside itself as elsewhere.
+        let is_one = factor == 0 && self.facts.alias[self.index].is_some();
+        let alone = at(if is_one { 1 } else { factor }, None).or_else(|| at(0, None));
         // What is at hand in front of the loop is the same for all its indices.
-        let bases =
-            form.terms.iter().filter(|(v, factor)| *factor == 1 && self.facts.is_bound(*v)).map(|(v, _)| Some(*v));
-        let bases: Vec<Option<Value>> = [None].into_iter().chain(bases).collect();
-        factors.iter().find_map(|&factor| {
-            let found = bases.iter().filter_map(|&base| {
-                let mut distance = form.clone().plus(&index, -factor)?;
-                if let Some(base) = base {
-                    distance = distance.plus(&Form::of(base, self.facts.bounds(base)), -1)?;
-                }
-                let (low, high) = self.extremes(&distance, MOST_NESTED);
-                Some(Reach { factor, base, low, high }).filter(Reach::is_narrow)
-            });
-            found.min_by_key(|reach| reach.high - reach.low)
-        })
+        let bases = form.terms.iter().filter(|(v, factor)| *factor == 1 && self.facts.is_bound(*v));
+        let based = bases.filter_map(|(v, _)| at(factor, Some(*v)));
+        alone.into_iter().chain(based).min_by_key(|reach| reach.high - reach.low)
     }
 
     /// How many rows further the next index reads.

@@ -12,7 +12,7 @@
 //! Leaves alone: arrays that a body hands on, or selects from with indices that it computes; views of other shapes; loops over other axes, or with steps along the first.
 
 use ravel_nest::ir::Read;
-use ravel_types::Elem;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::rows::{Reads, RowFinder};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
@@ -37,14 +37,25 @@ impl Facts<'_> {
         self.has_rows() && axis == 0 && steps.is_none_or(|step| self.const_i32(*step) == Some(1))
     }
 
-    /// May a body be run with elements that are rubbish? Its result is rubbish then, but it ends, and finds no fault.
+    /// May a body be run with elements that are rubbish? Its result is rubbish then, but it ends, and finds no fault that it would not find elsewhere.
     fn takes_anything(&self, body: Region) -> bool {
         // Without checks an element that is an index may be any number.
         let mut takes = !self.options.unchecked;
+        let mut of_elements: HashSet<Value> = HashSet::default();
         walk(self.func, body, &mut |_, inst| {
-            let op = &self.func.insts[inst].op;
-            takes &= !matches!(op, Op::Check { .. } | Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
-            takes &= !op.is_anchored();
+            let data = &self.func.insts[inst];
+            let op = &data.op;
+            let mut is_rubbish = matches!(op, Op::Sel { .. }) || !op.regions().is_empty();
+            op.for_each_operand(|v| is_rubbish |= of_elements.contains(&v));
+            if is_rubbish {
+                of_elements.extend(&data.results);
+            }
+            takes &= match op {
+                // Of indices and extents alone, in any case: it is the same on all ranks.
+                Op::Check { .. } => !is_rubbish && self.func.regions[body].insts.contains(&inst),
+                Op::Loop { .. } | Op::Call { .. } | Op::Native { .. } => false,
+                _ => !op.is_anchored(),
+            };
         });
         takes
     }

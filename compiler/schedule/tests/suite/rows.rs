@@ -228,6 +228,23 @@ fn thin_partitions_ask_for_rows_near_theirs() {
     nobody_asks_in_chunks(&nest);
 }
 
+/// Every rank may find a fault of indices; one of elements that are rubbish would be none.
+#[test]
+fn checks_of_indices_may_be_made_of_a_row_beside() {
+    let asks = |read: &str| {
+        let nest = for_ranks(&program(
+            &format!("{read} check %ok, index %k, 400, 0 %x: f64 = sel %a, [%k, %j]"),
+            "[5, 0] <= [%i, %j] < [6, 900]",
+            "",
+        ));
+        nobody_asks_in_chunks(&nest);
+        (nest.contains(NEAR), nest.contains(ASKS))
+    };
+    assert_eq!(asks("%k: i32 = add %n, 0 %ok: bool = lt %k, 400"), (true, false));
+    let of_element = "%c: f64 = sel %a, [%i, %j] %d: i32 = convert %c %k: i32 = add %n, 0 %ok: bool = lt %d, %k";
+    assert_eq!(asks(of_element), (false, true));
+}
+
 #[test]
 fn arrays_inside_of_chunks_ask_nobody() {
     let inner = "%c: f64[20] = with { part [0] <= [%k] < [20] { %v: f64 = sel %a, [%i, %k] %u2: f64 = mul %v, 2.0 yield %u2 } } genarray [20] cell []
