@@ -93,6 +93,14 @@ pub(crate) struct Offset {
     pub terms: Vec<Term>,
 }
 
+/// Bounds of the lesser or greater one of two numbers.
+fn extreme(op: BinOp, a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    match op {
+        BinOp::Min => (a.0.min(b.0), a.1.min(b.1)),
+        _ => (a.0.max(b.0), a.1.max(b.1)),
+    }
+}
+
 impl Facts<'_> {
     /// An index that a check or a generator keeps within an `i32` extent, as a form whose 64-bit value is the index.
     ///
@@ -129,17 +137,16 @@ impl Facts<'_> {
         };
         match &self.func.insts[inst].op {
             Op::Extent { .. } => (0, I32_MAX),
-            Op::Bin(BinOp::Min, a, b) => (of(a).0.min(of(b).0), of(a).1.min(of(b).1)),
-            Op::Bin(BinOp::Max, a, b) => (of(a).0.max(of(b).0), of(a).1.max(of(b).1)),
-            Op::Bin(BinOp::Div, a, b) => match self.const_i32(*b) {
-                Some(k) if k > 0 => (of(a).0 / k, of(a).1 / k),
+            Op::Bin(op @ (BinOp::Min | BinOp::Max), a, b) => extreme(*op, of(a), of(b)),
+            Op::Bin(op @ (BinOp::Div | BinOp::Mod), a, b) => match (self.const_i32(*b), of(a)) {
+                (Some(k), (low, high)) if k > 0 && *op == BinOp::Div => (low / k, high / k),
+                (Some(k), (0.., high)) if k > 0 => (0, high.min(k - 1)),
                 _ => any,
             },
-            Op::Bin(BinOp::Mod, a, b) => match self.const_i32(*b) {
-                Some(k) if k > 0 && of(a).0 >= 0 => (0, of(a).1.min(k - 1)),
-                _ => any,
-            },
-            Op::Select { then, els, .. } => (of(then).0.min(of(els).0), of(then).1.max(of(els).1)),
+            Op::Select { then, els, .. } => {
+                let (then, els) = (of(then), of(els));
+                (then.0.min(els.0), then.1.max(els.1))
+            }
             _ => any,
         }
     }
@@ -286,12 +293,20 @@ impl Facts<'_> {
             }
             Op::Un(UnOp::Neg, a) => Form::constant(0).plus(&sub(a)?, -1),
             Op::Bin(op @ (BinOp::Min | BinOp::Max), a, b) => {
-                let (a, b) = (sub(a)?, sub(b)?);
-                let ahead = b.clone().plus(&a, -1).filter(|ahead| ahead.terms.is_empty());
-                // Where nothing wraps, one of them is the greater one for good.
-                let is_exact = [&a, &b].iter().all(|form| form.low >= I32_MIN && form.high <= I32_MAX);
-                let is_second = |ahead: Form| (ahead.constant > 0) == (*op == BinOp::Max);
-                ahead.filter(|_| is_exact).map(|ahead| if is_second(ahead) { b } else { a })
+                let within = |v: &Value| sub(v).filter(|form| form.low >= I32_MIN && form.high <= I32_MAX);
+                let (a, b) = (within(a), within(b));
+                // Where nothing wraps, one of them may be the greater one for good.
+                let ahead = a.as_ref().zip(b.clone()).and_then(|(a, b)| b.plus(a, -1));
+                match ahead.filter(|ahead| ahead.terms.is_empty()) {
+                    Some(ahead) if (ahead.constant > 0) == (*op == BinOp::Max) => b,
+                    Some(_) => a,
+                    // Nobody asks for the operands once more: in deep expressions that would take very long.
+                    None => {
+                        let of = |form: Option<Form>| form.map_or((I32_MIN, I32_MAX), |form| form.range());
+                        let range = self.range[v].unwrap_or_else(|| extreme(*op, of(a), of(b)));
+                        return Some(Form::of(v, range));
+                    }
+                }
             }
             _ => None,
         };
