@@ -31,7 +31,11 @@ enum Building {
         written: Vec<bool>,
         ty: Ty,
     },
-    Fold(Val),
+    Fold {
+        acc: Val,
+        /// What rounding has taken from a sum of `float`, which is added at the end: sums regroup, and the oracle is to be the most exact of all.
+        lost: f64,
+    },
 }
 
 impl<'m> Machine<'m> {
@@ -84,9 +88,13 @@ impl<'m> Machine<'m> {
                 }
                 for ((op, cell), building) in with.ops.iter().zip(cells).zip(&mut building) {
                     match building {
-                        Building::Fold(acc) => {
+                        Building::Fold { acc, lost } => {
                             let old = std::mem::replace(acc, Val::Handle(None));
+                            let before = float_sum(op, &old).zip(float_sum(op, &cell));
                             *acc = self.combine(frame, op, old, cell, span)?;
+                            if let (Some((total, cell)), Some(next)) = (before, float_sum(op, acc)) {
+                                *lost += f64::from((total - next) + cell);
+                            }
                         }
                         array => write_cell(frame, array, &index, &cell, span)?,
                     }
@@ -121,6 +129,14 @@ impl<'m> Machine<'m> {
     }
 }
 
+/// The number of a sum of `float` that regroups.
+fn float_sum(op: &WithOp, val: &Val) -> Option<f32> {
+    match (op, val) {
+        (WithOp::Fold { combine: Combine::Op(BinOp::Add), .. }, Val::Scalar(Scalar::F32(x))) => Some(*x),
+        _ => None,
+    }
+}
+
 fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, span: Span) -> Run<Val> {
     let failed = |e: EvalFault| match e {
         EvalFault::DivisionByZero => frame.fault(span, fault::division()),
@@ -148,7 +164,7 @@ impl Building {
         match self {
             Building::Array { array: Some(array), .. } => Some(array.shape.first().copied()),
             Building::Array { frame, .. } => Some(frame.first().copied()),
-            Building::Fold(_) => None,
+            Building::Fold { .. } => None,
         }
     }
 }
@@ -208,7 +224,7 @@ fn bounds_of(frame: &Frame<'_>, generator: &Generator, span: Span) -> Run<Bounds
 
 fn start(frame: &Frame<'_>, op: &WithOp, ty: &Ty, span: Span) -> Run<Building> {
     Ok(match op {
-        WithOp::Fold { neutral, .. } => Building::Fold(frame.get(*neutral, span)?),
+        WithOp::Fold { neutral, .. } => Building::Fold { acc: frame.get(*neutral, span)?, lost: 0.0 },
         WithOp::Modarray { array } => {
             let Val::Array(array) = frame.get(*array, span)? else {
                 return Err(frame.internal(span, "modarray of no array"));
@@ -313,7 +329,11 @@ fn write_cell(frame: &Frame<'_>, building: &mut Building, index: &[i64], cell: &
 
 fn finish(frame: &Frame<'_>, building: Building, rows: Option<Box<Rows>>, span: Span) -> Run<Val> {
     let (mut array, ty) = match building {
-        Building::Fold(acc) => return Ok(acc),
+        Building::Fold { acc: Val::Scalar(Scalar::F32(total)), lost } => {
+            let sum = (f64::from(total) + lost) as f32;
+            return Ok(Val::Scalar(Scalar::F32(if sum.is_nan() { total } else { sum })));
+        }
+        Building::Fold { acc, .. } => return Ok(acc),
         Building::Array { array: Some(array), ty, .. } => (array, ty),
         // No index at all: the cell shape is what was said, the default's, or what the type knows.
         Building::Array { frame: lead, cell, default, ty, .. } => {

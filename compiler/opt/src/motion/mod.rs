@@ -6,6 +6,7 @@ pub mod speculate_folds;
 pub mod unswitch;
 pub mod version_checks;
 pub mod version_no_wrap;
+pub mod version_open_ranks;
 pub mod version_shifts;
 pub mod version_short_rows;
 pub mod version_short_runs;

@@ -12,8 +12,8 @@ use crate::loops::{
     reductions, scalar_replace, slices, strip_mine, unroll_and_jam, unroll_scatters,
 };
 use crate::motion::{
-    hoist_checks, licm, speculate_folds, unswitch, version_checks, version_no_wrap, version_shifts, version_short_rows,
-    version_short_runs,
+    hoist_checks, licm, speculate_folds, unswitch, version_checks, version_no_wrap, version_open_ranks, version_shifts,
+    version_short_rows, version_short_runs,
 };
 use crate::nests::{
     block_reductions, choose_layouts, delinearize_axes, folds_as_loops, if_convert_cells, interleave,
@@ -82,6 +82,10 @@ pub const LAST: &[Entry] = &[
     (CLEAN, "The common parts of merged loops become one, and folded producers go."),
     (&[&choose_layouts::PASS], "Folding and fusion have ended, or they would turn arrays back; selections are simple."),
     (&[&elide_copies::PASS], "Folding has ended, since updates are harder to fold than arrays that are made."),
+    (
+        &[&version_open_ranks::PASS],
+        "The cycle takes no branches; before the passes for rows and lanes see the one axis.",
+    ),
     (&[&delinearize_axes::PASS], "The cycle has ended; before split-index-sets looks for remainders."),
     (&[&version_short_rows::PASS], "The cycle takes no branches; unroll-small writes the short rows out."),
     (&[&prove_checks::PASS], "In the versions of version-short-rows lengths are constants, which settle more."),

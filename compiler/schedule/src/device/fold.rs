@@ -17,6 +17,7 @@ use ravel_wir::{Generator, Inst, Op, Part, Value, With};
 
 use crate::Result;
 use crate::facts::{Accumulate, Facts, Index, Sink, Val, prim_of};
+use crate::lower::block_sums::{PARTIAL_ADDITIONS, Sum, wants_blocks};
 use crate::lower::emit::Key;
 use crate::lower::{Lower, scalars};
 use crate::plan::device::fold::{DeviceFold, Fold, GROUP};
@@ -194,14 +195,16 @@ impl Lower<'_, '_> {
         // The host combines the results of the groups, in order.
         let arith = self.arith();
         let data: Vec<Val> = partials.iter().map(|(object, _)| self.data_of(*object)).collect();
-        let (c, mut inner) = self.b.begin_for(zero, groups, one, &totals);
+        let sums = self.sums_from(folds, 0);
+        let bounds = (zero, groups, one);
+        let (c, mut inner, blocks) = self.begin_block_sums(bounds, (None, PARTIAL_ADDITIONS), &totals, sums);
         for (k, fold) in folds.iter().enumerate() {
             let elem = self.elem(fold.result);
             let place = self.element_place(data[k], c, elem);
             let partial = self.b.load(Ty::scalar(prim_of(elem)), place, 0, Access::ALIGNED);
             inner[k] = scalars::binary(&mut self.b, arith, fold.op, elem, inner[k], partial);
         }
-        totals = self.b.end_for(&inner);
+        totals = self.end_block_sums(blocks, &inner);
         for (object, _) in partials {
             self.emit.cache.remove(&Key::Data(object));
             self.b.rc_dec(object);
@@ -257,7 +260,9 @@ impl Lower<'_, '_> {
         }
         let step = self.b.i64(i64::from(GROUP));
         // Whole blocks: every accumulator takes an index.
-        let (at, mut inner) = self.b.begin_for(start, whole, walk.block, &carried);
+        let sums = (0..copies).flat_map(|copy| self.sums_from(folds, axes + copy * n)).collect();
+        let bounds = (start, whole, walk.block);
+        let (at, mut inner, blocks) = self.begin_block_sums(bounds, (None, 1), &carried, sums);
         let mut here = self.b.add(at, item);
         for copy in 0..copies {
             let from = axes + copy * n;
@@ -271,7 +276,7 @@ impl Lower<'_, '_> {
                 inner.splice(..axes, next);
             }
         }
-        let outer = self.b.end_for(&inner);
+        let outer = self.end_block_sums(blocks, &inner);
         // What is left: one index at a time.
         let from = self.b.add(whole, item);
         let (at, mut inner) = self.b.begin_for(from, end, step, &outer[..axes + n]);
@@ -299,6 +304,15 @@ impl Lower<'_, '_> {
             .zip(slots)
             .map(|(fold, slot)| self.b.load(Ty::scalar(prim_of(self.elem(fold.result))), slot, 0, Access::ALIGNED));
         Ok(results.collect())
+    }
+
+    /// The sums among folds whose accumulators are carried from `first` on.
+    fn sums_from(&self, folds: &[Fold], first: usize) -> Vec<Sum> {
+        let is_sum = |(k, fold): (usize, &Fold)| {
+            let elem = self.elem(fold.result);
+            wants_blocks(fold.op, elem).then(|| Sum { elem, places: vec![first + k] })
+        };
+        folds.iter().enumerate().filter_map(is_sum).collect()
     }
 
     /// `n / size`, rounded up.

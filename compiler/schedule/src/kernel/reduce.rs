@@ -342,7 +342,10 @@ impl Lower<'_, '_> {
             None => (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?),
         };
         let one = self.b.i64(1);
-        let (i, carried) = self.b.begin_for(low, high, one, &accs.vals);
+        let trips = whole.filter(|_| !cut).map(|(low, high)| high - low);
+        let additions = self.additions_inside(g, part, axis, accs);
+        let sums = self.sums_of(accs, false);
+        let (i, carried, blocks) = self.begin_block_sums((low, high, one), (trips, additions), &accs.vals, sums);
         let outer = self.enter_kernel_loop(i);
         let mark = g.mark();
         self.open(part.body);
@@ -355,7 +358,7 @@ impl Lower<'_, '_> {
         self.end_row_sums(&mut accs.vals, before);
         self.close();
         g.release(mark);
-        accs.vals = self.b.end_for(&accs.vals);
+        accs.vals = self.end_block_sums(blocks, &accs.vals);
         self.leave_kernel_loop(outer);
         Ok(())
     }
@@ -383,6 +386,7 @@ impl Lower<'_, '_> {
         let low = self.const_i32(lower[axis]).filter(|_| !accs.sinks.is_empty());
         let peel = low.and_then(|low| self.indices_to_alignment(g, part, &accs.sinks, axis, g.fold_lanes, low));
         let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, peel);
+        let longest = g.fold_u as i64 * i64::from(g.fold_lanes);
         for stretch in stretches {
             let copies = accs.accs.iter().map(|a| a.j * stretch.u).sum::<usize>() as i64;
             let step = stretch.u as i64 * i64::from(stretch.lanes);
@@ -397,12 +401,15 @@ impl Lower<'_, '_> {
                 }
                 continue;
             }
+            // What whole steps leave is short.
+            let sums = if step == longest { self.sums_of(accs, true) } else { Vec::new() };
             let step = self.b.i64(step);
-            let (i, carried) = self.b.begin_for(stretch.low, stretch.high, step, &accs.vals);
+            let bounds = (stretch.low, stretch.high, step);
+            let (i, carried, blocks) = self.begin_block_sums(bounds, (stretch.walk.trips, 1), &accs.vals, sums);
             let outer = self.enter_kernel_loop(i);
             accs.vals = carried;
             self.fold_step(g, part, (i, range), &stretch, accs)?;
-            accs.vals = self.b.end_for(&accs.vals);
+            accs.vals = self.end_block_sums(blocks, &accs.vals);
             self.leave_kernel_loop(outer);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Lowering of one function: its state, the values at hand and the regions that are open.
 
 pub mod arrays;
+pub mod block_sums;
 pub mod context;
 pub mod coverage;
 pub mod dynamic;

@@ -27,7 +27,7 @@ impl Lower<'_, '_> {
             && !shape.is_empty()
             && ty.elem != Elem::Handle
             && !func.ty(array).is_scalar();
-        if !plain || func.ty(array).rank().is_none() || self.live.uses(result) != element_reads(func, scope, result) {
+        if !plain || self.live.uses(result) != element_reads(func, scope, result) {
             return None;
         }
         let extents: Vec<Ext> = shape.iter().map(|v| self.scalar_extent(*v)).collect();

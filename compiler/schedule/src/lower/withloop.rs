@@ -411,7 +411,10 @@ impl Lower<'_, '_> {
         };
         let width = width.as_ref().filter(|w| self.const_i32(w[axis]) != Some(1)).map(|w| w[axis]);
         let width = width.map(|width| self.wide(width));
-        let (block, outer) = self.b.begin_for(low, high, step, &carried);
+        let trips = self.const_i32(lower[axis]).zip(self.const_i32(upper[axis])).map(|(low, high)| high - low);
+        let trips = trips.filter(|_| chunk.is_none_or(|chunk| chunk.axis != axis));
+        let (sums, additions) = self.scalar_sums_of(with, part, sinks, axis, &carried);
+        let (block, outer, blocks) = self.begin_block_sums((low, high, step), (trips, additions), &carried, sums);
         if !with.ordered {
             self.note_rows(block, func.insts[inst].span);
         }
@@ -439,7 +442,7 @@ impl Lower<'_, '_> {
             }
         };
         self.close();
-        Ok(self.b.end_for(&next))
+        Ok(self.end_block_sums(blocks, &next))
     }
 
     /// Computes what inner loops need and an index bound just now decides.

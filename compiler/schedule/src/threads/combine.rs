@@ -10,6 +10,7 @@ use ravel_wir::{Inst, Value};
 
 use crate::Result;
 use crate::facts::{Facts, layout, prim_of};
+use crate::lower::block_sums::{PARTIAL_ADDITIONS, Sum, wants_blocks};
 use crate::lower::{Lower, scalars};
 use crate::plan::chunks::MOST_FOLD_CHUNKS;
 use crate::plan::partials::PartialLayout;
@@ -185,7 +186,15 @@ impl Lower<'_, '_> {
         let arith = self.arith();
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let starts: Vec<Val> = rest.iter().map(|k| totals[*k]).collect();
-        let (c, mut carried) = self.b.begin_for(zero, partials.chunks, one, &starts);
+        let is_sum = |(at, k): (usize, &usize)| {
+            let (op, neutral) = folds[*k];
+            let elem = self.elem(neutral);
+            let sums = wants_blocks(op, elem) && self.func.ty(neutral).is_scalar();
+            sums.then(|| Sum { elem, places: vec![at] })
+        };
+        let sums = rest.iter().enumerate().filter_map(is_sum).collect();
+        let bounds = (zero, partials.chunks, one);
+        let (c, mut carried, blocks) = self.begin_block_sums(bounds, (None, PARTIAL_ADDITIONS), &starts, sums);
         let place = self.times(c, partials.stride);
         let place = self.b.ptr_add(partials.first, place);
         for (&k, acc) in rest.iter().zip(&mut carried) {
@@ -207,7 +216,7 @@ impl Lower<'_, '_> {
                 self.b.rc_dec(partial);
             }
         }
-        for (k, total) in rest.into_iter().zip(self.b.end_for(&carried)) {
+        for (k, total) in rest.into_iter().zip(self.end_block_sums(blocks, &carried)) {
             totals[k] = total;
         }
         totals
