@@ -110,6 +110,11 @@ impl Lower<'_, '_> {
     /// Zero in as many lanes as `like` has.
     fn zeros(&mut self, elem: Elem, like: Val) -> Val {
         let lanes = self.b.ty(like).lanes;
+        self.zero_vector(elem, lanes)
+    }
+
+    /// Zero in so many lanes.
+    pub fn zero_vector(&mut self, elem: Elem, lanes: u8) -> Val {
         let zero = if elem == Elem::F32 { Scalar::F32(0.0) } else { Scalar::F64(0.0) };
         scalars::constant(&mut self.b, zero, lanes)
     }

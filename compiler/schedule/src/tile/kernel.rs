@@ -9,6 +9,7 @@ use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
 use crate::facts::{Cell, Facts, Grid, Jam, Panel, Sink, Val, prim_of};
+use crate::lower::block_sums::wants_blocks;
 use crate::lower::{Lower, scalars};
 use crate::plan::tile::Side;
 use crate::tile::nest::Nest;
@@ -17,6 +18,11 @@ use crate::tile::pack::{FoldBlock, Panels};
 /// Indices of the fold per iteration of the innermost loop, and where narrow vectors make every instruction of it count.
 const UNROLL: i64 = 4;
 const UNROLL_NARROW: i64 = 8;
+
+/// Sums of floats with at most so many terms are made in one go, and longer ones in blocks of so many: adding a block to all accumulators costs as
+/// much as a step or two.
+const SHORT: i64 = 256;
+const BLOCK: i64 = 64;
 
 /// A tile in memory: its first cell, and bytes from row to row. Cells of a row are neighbours.
 #[derive(Clone, Copy)]
@@ -113,25 +119,13 @@ impl Lower<'_, '_> {
         let [WithOp::Fold { neutral, combine: Combine::Op(op), .. }] = &nest.fold.ops[..] else {
             return self.unsupported(func.insts[plan.fold].span, "tiles of unusual folds");
         };
-        self.b.begin_if(first);
-        let mark = g.mark();
-        let neutral = self.scalar_of(&mut g, *neutral, 0, 0)?;
-        g.release(mark);
-        let neutral = self.b.splat(neutral, plan.lanes);
-        let starts = vec![neutral; height * plan.u];
-        self.b.begin_else(&starts);
-        let vector = ty.with_lanes(plan.lanes);
-        let mut starts = Vec::new();
-        let mut row = place.first;
-        for r in 0..height {
-            if r > 0 {
-                row = self.b.ptr_add(row, place.stride);
-            }
-            for u in 0..plan.u {
-                starts.push(self.b.load(vector, row, self.vector_offset(nest, u), Access::ANY));
-            }
-        }
-        let accs = self.b.end_if(&starts);
+        let (op, neutral) = (*op, *neutral);
+        // Long sums of floats are made of blocks that begin anew, and what is there is added behind.
+        let in_blocks = wants_blocks(op, elem) && self.const_trips(nest.inner, 0).is_none_or(|trips| trips > SHORT);
+        let mut accs = match in_blocks {
+            true => vec![self.zero_vector(elem, plan.lanes); height * plan.u],
+            false => self.accumulators_there(nest, &mut g, first, place, neutral)?,
+        };
 
         // The block: none of it where no cell needs the fold.
         let mut count = block.count;
@@ -144,15 +138,37 @@ impl Lower<'_, '_> {
         let unroll = self.b.i64(steps);
         let most = self.b.i64(steps - 1);
         let end = self.b.sub(count, most);
-        let (_, inside) = self.b.begin_for(zero, end, unroll, &carried);
-        let next = self.fold_steps(nest, &mut g, inside, steps, *op)?;
-        let carried = self.b.end_for(&next);
+        let carried = match in_blocks {
+            true => {
+                let length = self.b.i64(BLOCK);
+                let (from, outer) = self.b.begin_for(zero, end, length, &carried);
+                let to = self.b.add(from, length);
+                let to = self.b.binary(NestBin::SMin, to, end);
+                let mut anew = outer.clone();
+                let nothing = self.zero_vector(elem, plan.lanes);
+                anew[2..].fill(nothing);
+                let (_, inside) = self.b.begin_for(from, to, unroll, &anew);
+                let next = self.fold_steps(nest, &mut g, inside, steps, op)?;
+                let mut next = self.b.end_for(&next);
+                self.add_to_all(op, elem, &mut next[2..], &outer[2..]);
+                self.b.end_for(&next)
+            }
+            false => {
+                let (_, inside) = self.b.begin_for(zero, end, unroll, &carried);
+                let next = self.fold_steps(nest, &mut g, inside, steps, op)?;
+                self.b.end_for(&next)
+            }
+        };
         let mask = self.b.i64(-steps);
         let done = self.b.binary(NestBin::And, count, mask);
         let step = self.b.i64(1);
         let (_, inside) = self.b.begin_for(done, count, step, &carried);
-        let next = self.fold_steps(nest, &mut g, inside, 1, *op)?;
-        let accs = self.b.end_for(&next).split_off(2);
+        let next = self.fold_steps(nest, &mut g, inside, 1, op)?;
+        accs = self.b.end_for(&next).split_off(2);
+        if in_blocks {
+            let there = self.accumulators_there(nest, &mut g, first, place, neutral)?;
+            self.add_to_all(op, elem, &mut accs, &there);
+        }
 
         // Stop.
         let result = func.insts[plan.fold].results[0];
@@ -198,6 +214,45 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
         }
         Ok(())
+    }
+
+    /// What the accumulators of a tile begin with: the neutral element in the first block of the fold, then what rests in the result.
+    fn accumulators_there(
+        &mut self,
+        nest: &Nest<'_>,
+        g: &mut Grid,
+        first: Val,
+        place: Place,
+        neutral: ravel_wir::Value,
+    ) -> Result<Vec<Val>> {
+        let plan = nest.plan;
+        let height = plan.rows.width;
+        let vector = Ty::scalar(prim_of(self.elem(neutral))).with_lanes(plan.lanes);
+        self.b.begin_if(first);
+        let mark = g.mark();
+        let neutral = self.scalar_of(g, neutral, 0, 0)?;
+        g.release(mark);
+        let neutral = self.b.splat(neutral, plan.lanes);
+        let starts = vec![neutral; height * plan.u];
+        self.b.begin_else(&starts);
+        let mut starts = Vec::new();
+        let mut row = place.first;
+        for r in 0..height {
+            if r > 0 {
+                row = self.b.ptr_add(row, place.stride);
+            }
+            for u in 0..plan.u {
+                starts.push(self.b.load(vector, row, self.vector_offset(nest, u), Access::ANY));
+            }
+        }
+        Ok(self.b.end_if(&starts))
+    }
+
+    fn add_to_all(&mut self, op: ravel_types::BinOp, elem: ravel_types::Elem, sums: &mut [Val], others: &[Val]) {
+        let arith = self.arith();
+        for (sum, other) in sums.iter_mut().zip(others) {
+            *sum = scalars::binary(&mut self.b, arith, op, elem, *other, *sum);
+        }
     }
 
     /// Binds the indices of a tile's first cell.
