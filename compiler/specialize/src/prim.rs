@@ -73,7 +73,9 @@ impl Spec<'_> {
             }
             Prim::Mask(_) => self.mask(&args[0], &args[1], &args[2]),
             Prim::HideValue | Prim::HideShape | Prim::HideDim => self.hide(prim, args[1].clone()),
-            Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal => self.extreme(prim, &args[0]),
+            Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal | Prim::Greatest | Prim::Least => {
+                self.extreme(prim, &args[0])
+            }
         }
     }
 
@@ -355,6 +357,8 @@ impl Spec<'_> {
                     Prim::Zero => Scalar::zero(elem),
                     Prim::One => Scalar::from_i64(elem, 1),
                     Prim::MaxVal => Some(largest(elem)),
+                    Prim::Greatest => BinOp::Min.identity(elem).or(Some(largest(elem))),
+                    Prim::Least => BinOp::Max.identity(elem).or(Some(smallest(elem))),
                     _ => Some(smallest(elem)),
                 };
                 value.map_or(Val::Bottom, |v| Val::Sc(*b, Sc::Const(v)))

@@ -70,6 +70,10 @@ pub enum Prim {
     MaxVal,
     /// `_minval_A_(a)` (Ravel): the smallest finite value of the argument's element type, as a scalar.
     MinVal,
+    /// `_greatest_A_(a)` (Ravel): what no value of the argument's element type exceeds, infinity for reals: the neutral element of `min`.
+    Greatest,
+    /// `_least_A_(a)` (Ravel): what no value of the argument's element type is below, minus infinity for reals: the neutral element of `max`.
+    Least,
 }
 
 /// Names of the binary families that are spelled unlike their [`BinOp`].
@@ -124,6 +128,8 @@ const PLAIN: &[(&str, Prim)] = &[
     ("_one_A_", Prim::One),
     ("_maxval_A_", Prim::MaxVal),
     ("_minval_A_", Prim::MinVal),
+    ("_greatest_A_", Prim::Greatest),
+    ("_least_A_", Prim::Least),
 ];
 
 /// The primitive of a name such as `_add_SxV_`.
@@ -174,7 +180,7 @@ impl Prim {
     pub fn arity(self) -> usize {
         match self {
             Prim::Un(..) | Prim::Convert(_) | Prim::Dim | Prim::Shape | Prim::Size | Prim::All => 1,
-            Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal => 1,
+            Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal | Prim::Greatest | Prim::Least => 1,
             Prim::Modarray | Prim::ModFlat | Prim::ModCell | Prim::Mask(_) => 3,
             Prim::Bin(..)
             | Prim::Sel

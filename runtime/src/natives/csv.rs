@@ -10,6 +10,8 @@ use crate::fault::Fault;
 
 /// Some editors put it in front of a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// What a field without a number is said to be.
+const NO_NUMBER: &str = "is not a number";
 /// Longer words are shortened in messages.
 const LONGEST_SHOWN: usize = 30;
 /// Reals beyond are written with an exponent.
@@ -69,10 +71,13 @@ impl<'a> Records<'a> {
     }
 
     /// Hands the fields of the next record to `use_field`, with their places from 0; the number of fields, `None` at the end.
-    /// Blank lines are passed over.
+    /// Blank lines are passed over, also those with blanks and tabs, unless these separate.
     fn next(&mut self, mut use_field: impl FnMut(usize, &[u8]) -> Result<(), String>) -> Result<Option<usize>, String> {
+        let blank = self.separator == b' ';
         loop {
-            match self.rest {
+            let blanks = |&byte: &u8| matches!(byte, b' ' | b'\t') && (blank || byte != self.separator);
+            let indent = self.rest.iter().take_while(|byte| blanks(byte)).count();
+            match &self.rest[indent..] {
                 [] => return Ok(None),
                 [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] => {
                     self.rest = rest;
@@ -81,7 +86,6 @@ impl<'a> Records<'a> {
                 _ => break,
             }
         }
-        let blank = self.separator == b' ';
         let mut count = 0;
         let start = self.line;
         self.start = start;
@@ -182,8 +186,16 @@ fn number(field: &[u8], fill: Option<f64>) -> Result<f64, String> {
         if shown.len() < word.len() {
             shown.push_str("...");
         }
-        format!("`{shown}` is not a number")
+        format!("`{shown}` {NO_NUMBER}")
     })
+}
+
+/// What is wrong with the first record; of a header, how to skip it.
+fn of_header(why: String, line: usize) -> String {
+    match why.ends_with(NO_NUMBER) {
+        true => format!("{why}; if it is a header, `CsvOptions{{ .skip = {line} }}` as second argument skips it"),
+        false => why,
+    }
 }
 
 /// The table in a text: its width and its elements.
@@ -200,7 +212,8 @@ fn parse(text: &[u8], options: &Options) -> Result<(usize, Vec<f64>), String> {
         let fields = records.next(|_, field| {
             elements.push(number(field, options.fill)?);
             Ok(())
-        })?;
+        });
+        let fields = fields.map_err(|why| if first.is_none() { of_header(why, records.start) } else { why })?;
         let Some(count) = fields else { break };
         let line = records.start;
         match first {
@@ -344,10 +357,13 @@ mod tests {
             "1,2.5\r\n-3e4,.5",
             "\u{feff} 1 , 2.5\n\n\"-3e4\",\".5\"\r\n\r\n",
             "1,+2.5\n-3E4,0.5\r",
+            " \n1,2.5\n \t\r\n-3e4,.5\n  ",
         ] {
             assert_eq!(table(text, 0, 0, None), expected, "{text:?}");
         }
         assert_eq!(table("a b\n  1   2.5 \n-3e4\t.5\n", b'_', 1, None), expected);
+        assert_eq!(table("1 2.5\n  \n-3e4 .5\n \t", b'_', 0, None), expected);
+        assert_eq!(table("1\t\n\t2.5\n \n", b'\t', 0, Some(0.5)), Ok((2, vec![1.0, 0.5, 0.5, 2.5])));
         assert_eq!(table("# x\ny\n1\t2.5\n-3e4\t.5\n", b'\t', 2, None), expected);
         assert_eq!(table("1;\n;4\n", b';', 0, Some(9.0)), Ok((2, vec![1.0, 9.0, 9.0, 4.0])));
         assert_eq!(table("", 0, 0, None), Ok((0, vec![])));
@@ -364,6 +380,8 @@ mod tests {
             ("1,\"2\n", "line 1: a quote is not closed"),
             ("1,\"2\"3\n", "line 1, field 2: text follows"),
             ("1,0x10\n", "`0x10` is not a number"),
+            ("x,y\n1,2\n", "line 1, field 1: `x` is not a number; if it is a header, `CsvOptions{ .skip = 1 }`"),
+            ("\n \nx\n1\n", "line 3, field 1: `x` is not a number; if it is a header, `CsvOptions{ .skip = 3 }`"),
         ] {
             assert!(
                 table(text, 0, 0, None).is_err_and(|why| why.contains(reason)),
