@@ -148,7 +148,10 @@ fn deep_recursion() -> Result<(), Failed> {
     for (backend, calls) in [("cranelift", "2000000"), ("interp", "20000")] {
         let run = |stack: &str| {
             let mut command = Command::new(ravel());
-            command.args(["run", "--backend", backend, "-D", &format!("N={calls}")]).arg(&source).env("RAVEL_STACK", stack);
+            command
+                .args(["run", "--backend", backend, "-D", &format!("N={calls}")])
+                .arg(&source)
+                .env("RAVEL_STACK", stack);
             finish(&mut command, b"")
         };
         let deep = run("8")?;
