@@ -174,6 +174,10 @@ fn chapter(path: &Path) -> Result<(), Failed> {
         if std::env::var_os("RAVEL_BLESS").is_some() {
             let head = format!("{}```\n", block.source);
             let old = block.output.map_or(head.clone(), |output| format!("{head}```text\n{output}```\n"));
+            if !page.contains(&old) {
+                wrong.push(format!("{}--- prints\n{printed}--- but where to write that is not found", block.source));
+                continue;
+            }
             page = page.replacen(&old, &format!("{head}```text\n{printed}```\n"), 1);
             fs::write(path, &page)?;
         } else {

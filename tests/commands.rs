@@ -118,6 +118,62 @@ fn attached() -> Result<(), Failed> {
     expect(&["build", "--no-cc", &source, "-o", &place("r")], "", 1, "only a C compiler can link them")
 }
 
+/// Where address space is limited, a program runs, or is refused in words.
+fn little_memory() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("p.sac");
+    std::fs::write(&source, "use StdIO: all;\nint main() { printf(\"%d\\n\", 6 * 7); return 0; }\n")?;
+    for kibibytes in [3_000_000, 2_000_000, 1_200_000, 600_000, 300_000] {
+        let limited = format!("ulimit -v {kibibytes}; exec \"$@\"");
+        let mut command = Command::new("bash");
+        command.args(["-c", &limited, "bash"]).arg(ravel()).args(["run", "--threads", "2"]).arg(&source);
+        let run = finish(&mut command, b"")?;
+        let works = run.status == 0 && run.stdout == "42\n";
+        let says = run.status == 1 && run.stderr.contains("memory") || run.stderr.contains("address space");
+        if run.crashed() || !works && !says || !works && kibibytes > 1_000_000 {
+            return Err(format!("{kibibytes} KiB: {}", run.describe()).into());
+        }
+    }
+    Ok(())
+}
+
+/// A recursion that ends needs more stack; nobody calls it endless.
+fn deep_recursion() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("p.sac");
+    let text = "use StdIO: all; use ScalarArith: all; use CommandLine: { argc };\n\
+        noinline int down(int n) { return n == 0 ? 0 : 1 + down(n - argc()); }\n\
+        int main() { printf(\"%d\\n\", down(N * argc())); return 0; }\n";
+    std::fs::write(&source, text)?;
+    for (backend, calls) in [("cranelift", "2000000"), ("interp", "20000")] {
+        let run = |stack: &str| {
+            let mut command = Command::new(ravel());
+            command
+                .args(["run", "--backend", backend, "-D", &format!("N={calls}")])
+                .arg(&source)
+                .env("RAVEL_STACK", stack);
+            finish(&mut command, b"")
+        };
+        let deep = run("8")?;
+        let words = ["recursion is too deep", "down", "calls itself", "RAVEL_STACK=", "write a loop"];
+        if deep.status != 1
+            || words.iter().any(|word| !deep.stderr.contains(word))
+            || deep.stderr.contains("without end")
+        {
+            return Err(format!("{backend}: {}", deep.describe()).into());
+        }
+        let enough = run("4096")?;
+        if (enough.status, enough.stdout.as_str()) != (0, format!("{calls}\n").as_str()) {
+            return Err(format!("{backend}: {}", enough.describe()).into());
+        }
+        let wrong = run("some")?;
+        if wrong.status == 0 || !wrong.stderr.contains("RAVEL_STACK must be a number of MiB from 8 to") {
+            return Err(format!("{backend}: {}", wrong.describe()).into());
+        }
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let trials = vec![
         Trial::test("evaluate", evaluate),
@@ -126,6 +182,8 @@ fn main() -> ExitCode {
         Trial::test("doctor", doctor),
         Trial::test("explain", explain),
         Trial::test("attached", attached),
+        Trial::test("little memory", little_memory),
+        Trial::test("deep recursion", deep_recursion),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -217,8 +217,71 @@ fn what_does_not_fit_is_said_at_its_line() {
 }
 
 #[test]
+fn c_gets_the_elements_of_arrays_of_open_rank() {
+    let c = "
+#include \"ravel.h\"
+#include <stdlib.h>
+int total(const int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+double both(const double *a, ravel_array *b) { return a[0] + 10 * ravel_array_size(b) + 1000 * ravel_array_rank(b); }
+void add(double *a, int n) { for (int i = 0; i < n; i++) a[i] += 1; }
+double halves(const double *a, int n) { double s = 0; for (int i = 0; i < 2 * n; i++) s += a[i] / 2; return s; }
+int flags(const _Bool *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+int letters(const unsigned char *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i] - 'a'; return s; }
+static ravel_array *held;
+int hold(ravel_array *a) { ravel_array_retain(a); held = a; return 0; }
+ravel_array *held_back(int n) { (void)n; return held; }
+int let_go(ravel_array *a) { ravel_array_retain(a); ravel_array_release(a); return ravel_array_shared(a); }
+";
+    let sac = "use StdIO: all; use Array: all;
+typedef double[2] pair;
+external int total(int[*] a, int n);
+    #pragma linkobj \"open.c\"
+external int total_of_more(int[+] a, int n);
+    #pragma linkname \"total\"
+external int total_of_rows(int[d:s,3] a, int n);
+    #pragma linkname \"total\"
+external double both(double[*] a, double[*] b);
+external double[*] add(double[*] a, int n);
+    #pragma linksign [1,1,2]
+external double halves(pair[*] a, int n);
+external double halves_of_more(pair[+] a, int n);
+    #pragma linkname \"halves\"
+external int flags(bool[*] a, int n);
+external int letters(char[*] a, int n);
+external int hold(double[*] a);
+    #pragma effect hold
+external double[*] held_back(int n);
+    #pragma effect hold
+external int let_go(double[*] a);
+    #pragma effect hold
+int main()
+{
+    a = [[1, 2, 3], [4, 5, 6]];
+    printf(\"%d %d %d %d\\n\", total(a, 6), total(7, 1), total_of_more(a, 5), total_of_rows(a, 6));
+    printf(\"%d\\n\", sum({ [i] -> total(a + i, 6) | [i] < [1000] }));
+    d = tod(a);
+    printf(\"%g %g\\n\", both(d, d), both(d, genarray([2, 0], 0d)));
+    e = add(d, 6);
+    printf(\"%g %g %g\\n\", sum(d), sum(e), add(1d, 1));
+    p = [(pair)[1d, 2d], (pair)[3d, 4d]];
+    printf(\"%g %g %g\\n\", halves(p, 2), halves((pair)[1d, 2d], 1), halves_of_more(p, 2));
+    printf(\"%d %d\\n\", flags([true, false, true], 3), letters(['a', 'b', 'c'], 3));
+    h = hold(tod(a) * 3d);
+    b = held_back(h);
+    printf(\"%g %d %d\\n\", sum(b), dim(b), let_go(b));
+    return 0;
+}
+";
+    let wanted = "21 7 15 21\n3018000\n2061 2001\n21 27 2\n5 1.5 5\n2 3\n63 2 0\n";
+    let place = Place::new(&[("open.c", c), ("open.sac", sac)]);
+    place.prints("open.sac", wanted);
+}
+
+#[test]
 fn arrays_that_are_not_as_declared_are_faults() {
     let c = "#include \"ravel.h\"
+#include <stdlib.h>
+int *elements(int n) { int *a = malloc(64 * n); for (int i = 0; i < 16 * n; i++) a[i] = i; return a; }
 ravel_array *matrix(int n) { int64_t s[] = {n, n}; return ravel_array_new(RAVEL_INT, 2, s); }
 ravel_array *reals(int n) { int64_t s[] = {n}; return ravel_array_new(RAVEL_DOUBLE, 1, s); }
 ravel_array *none(int n) { return n ? 0 : 0; }
@@ -232,6 +295,8 @@ ravel_array *none(int n) { return n ? 0 : 0; }
         ("int[.] reals(int n)", "gave double[3], not what"),
         ("int[*] reals(int n)", "int with any number of axes"),
         ("int[.] none(int n)", "the C function none gave a null pointer"),
+        ("int[.] elements(int n)", "gave a pointer that ravel_array_new or ravel_array_borrow (ravel.h) have not made"),
+        ("int[*] elements(int n)", "gave a pointer that ravel_array_new or ravel_array_borrow (ravel.h) have not made"),
     ] {
         let name = declaration.split(' ').nth(1).and_then(|word| word.split('(').next()).expect("a name");
         let sac = format!(

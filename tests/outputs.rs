@@ -127,6 +127,37 @@ fn what_is_no_file_stays() -> Tested {
     if is_pipe && is_device { Ok(()) } else { Err("a pipe or a device was replaced".into()) }
 }
 
+/// Nobody writes to them.
+fn pipes_are_not_waited_for() -> Tested {
+    let place = Place::new()?;
+    for name in ["pipe.sac", "pipe.csv", "pipe.npy", "pipe.txt"] {
+        if !Command::new("mkfifo").arg(place.path(name)).status()?.success() {
+            return Err("no pipe could be made".into());
+        }
+    }
+    for command in ["run", "check", "build"] {
+        let run = finish(&mut place.ravel(&[command, "pipe.sac"]), b"")?;
+        demand(run.status != 0 && run.stderr.contains("it is a pipe"), &run, "a refusal")?;
+    }
+    for (module, call) in [("Csv", "readCsv(\"pipe.csv\")"), ("Npy", "readNpyDouble(\"pipe.npy\")")] {
+        let text = format!(
+            "use {module}: all; use Array: all; use StdIO: all;\nint main() {{ printf(\"%g\\n\", sum({call})); return 0; }}\n"
+        );
+        fs::write(place.path("read.sac"), text)?;
+        let run = finish(&mut place.ravel(&["run", "read.sac"]), b"")?;
+        demand(run.status == 1 && run.stderr.contains("it is a pipe"), &run, "a refusal")?;
+    }
+    let text = "use File: all; use StdIO: all;\n\
+        int main() { e, f = fopen(\"pipe.txt\", \"r\"); printf(\"%d\\n\", fail(e) ? 1 : 0); return 0; }\n";
+    fs::write(place.path("read.sac"), text)?;
+    let run = finish(&mut place.ravel(&["run", "read.sac"]), b"")?;
+    demand(run.status == 0 && run.stdout == "1\n", &run, "an error of fopen")?;
+    // Those of shells have no name, and a writer.
+    let shell = format!("cat life.sac | {} check /dev/stdin", ravel().display());
+    let run = finish(Command::new("sh").args(["-c", &shell]).current_dir(place.path(".")), b"")?;
+    demand(!run.stderr.contains("it is a pipe"), &run, "the text of the pipe")
+}
+
 /// Through links, with the permissions that a file has.
 fn files_are_written_through_links() -> Tested {
     let place = Place::new()?;
@@ -316,9 +347,10 @@ int main() { a = doubled(iota(100000)); return sum({ [i] -> collatz(a[i] % 99 + 
 
 fn main() -> ExitCode {
     type Test = fn() -> Tested;
-    let trials: [(&str, Test); 8] = [
+    let trials: [(&str, Test); 9] = [
         ("inputs are not replaced", inputs_are_not_replaced),
         ("what is no file stays", what_is_no_file_stays),
+        ("pipes are not waited for", pipes_are_not_waited_for),
         ("files are written through links", files_are_written_through_links),
         ("signals lose nothing printed", signals_lose_nothing_printed),
         ("signals leave no half executable", signals_leave_no_half_executable),

@@ -262,7 +262,9 @@ fn programs_write_what_is_recorded() -> Result<(), Failed> {
 #[test]
 fn examples_in_comments_and_pages_are_tests() -> Result<(), Failed> {
     let module = "/* A module. */\nmodule Twice;\nuse ScalarArith: all;\nexport { twice };\n/*\n * Two times.\n *     ravel> twice(4)\n *     int: 8\n *\n\
-        *     ravel> twice(5)\n *     int: 11\n */\nint twice(int x) { return x + x; }\n";
+        *     ravel> twice(5)\n *     int: 11\n */\nint twice(int x) { return x + x; }\n\
+        /* Four times.\n *     ravel> a = twice(2)\n */\nint fourfold(int x) { return twice(twice(x)); }\n\
+        /* ravel> twice(a)\n * int: 8\n */\n";
     let program =
         "/* ravel> half(8)\n * int: 4\n */\nint half(int x) { return x / 2; }\nint main() { return half(3); }\n";
     let page = "# Page\n\n```text\nravel> x = 3\nravel> x + 1\nint: 4\n```\n\n```text\nravel> x + true\n[E0310] ...\n...\n```\n";
@@ -273,12 +275,12 @@ fn examples_in_comments_and_pages_are_tests() -> Result<(), Failed> {
         "FAILED src/Twice.sac:10: example_10\n  line 10: ravel> twice(5)\n  expected\n  int: 11\n  found\n  int: 10\n",
         "src/half.sac: 1 passed",
         "tests/page.md: 2 passed",
-        "4 passed, 1 failed\n",
+        "6 passed, 1 failed\n",
     ];
     expect(project.path(), &[], 1, &texts)?;
     expect(project.path(), &["--filter", "page.md:example_10"], 0, &["1 passed, 0 failed\n"])?;
     let listed = expect(project.path(), &["--list", "--backend", "all"], 0, &[])?;
-    assert_eq!(listed.stdout.lines().count(), 5, "{}", listed.describe());
+    assert_eq!(listed.stdout.lines().count(), 7, "{}", listed.describe());
     Ok(())
 }
 

@@ -236,7 +236,7 @@ pub type EntryFn = unsafe extern "C" fn() -> i32;
 
 /// Names of the runtime's entry points other than natives. Natives are found in [`crate::natives::table`].
 pub mod symbols {
-    /// `ptr ravel_alloc(u8 elem, u32 rank, ptr shape)`.
+    /// `ptr ravel_alloc(u8 elem, u32 rank, ptr shape, ptr pos)`.
     pub const ALLOC: &str = "ravel_alloc";
     /// `void ravel_free(ptr)`.
     pub const FREE: &str = "ravel_free";
@@ -246,13 +246,13 @@ pub mod symbols {
     pub const RC_DEC: &str = "ravel_rc_dec";
     /// `u8 ravel_unique(ptr)`.
     pub const UNIQUE: &str = "ravel_unique";
-    /// `ptr ravel_copy(ptr)`.
+    /// `ptr ravel_copy(ptr, ptr pos)`.
     pub const COPY: &str = "ravel_copy";
     /// `u8 ravel_resize(ptr, i64 rows)`.
     pub const RESIZE: &str = "ravel_resize";
     /// `ptr ravel_string_new(ptr bytes, i64 length)`.
     pub const STRING_NEW: &str = "ravel_string_new";
-    /// `ptr ravel_scratch_alloc(i64 bytes)`.
+    /// `ptr ravel_scratch_alloc(i64 bytes, ptr pos)`.
     pub const SCRATCH_ALLOC: &str = "ravel_scratch_alloc";
     /// `void ravel_scratch_free(ptr, i64 bytes)`.
     pub const SCRATCH_FREE: &str = "ravel_scratch_free";
@@ -260,7 +260,7 @@ pub mod symbols {
     pub const ARENA_ENTER: &str = "ravel_arena_enter";
     /// `void ravel_arena_leave(i64 bytes)`.
     pub const ARENA_LEAVE: &str = "ravel_arena_leave";
-    /// `ptr ravel_spare_alloc(u8 elem, u32 rank, ptr shape, ptr slots, i64 n)`.
+    /// `ptr ravel_spare_alloc(u8 elem, u32 rank, ptr shape, ptr slots, i64 n, ptr pos)`.
     pub const SPARE_ALLOC: &str = "ravel_spare_alloc";
     /// `void ravel_spare_keep(ptr, ptr slots, i64 n)`.
     pub const SPARE_KEEP: &str = "ravel_spare_keep";

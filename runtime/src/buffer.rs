@@ -1,5 +1,6 @@
 //! Objects: allocation, reference counts, release, deep copies. The C entry points and the checked Rust ones below them.
 
+use std::ffi::c_char;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering, fence};
 
@@ -168,9 +169,9 @@ pub unsafe fn shape_of<'a>(object: *const ArrayHeader) -> &'a [i64] {
 /// New array with undefined elements and `rc == 1`. Ends the program if the shape is invalid or memory is exhausted.
 ///
 /// # Safety
-/// `shape` points to `rank` extents.
+/// `shape` points to `rank` extents; `pos` is null or NUL-terminated.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_alloc(elem: u8, rank: u32, shape: *const i64) -> *mut ArrayHeader {
+pub unsafe extern "C" fn ravel_alloc(elem: u8, rank: u32, shape: *const i64, pos: *const c_char) -> *mut ArrayHeader {
     stop::check();
     let extents = if rank == 0 {
         &[]
@@ -183,7 +184,8 @@ pub unsafe extern "C" fn ravel_alloc(elem: u8, rank: u32, shape: *const i64) -> 
     };
     match allocate(tag, ObjectKind::Array, extents) {
         Ok(object) => object.as_ptr(),
-        Err(fault) => fault::raise(fault),
+        // SAFETY: by contract.
+        Err(fault) => unsafe { fault::raise_from(pos, fault) },
     }
 }
 
@@ -246,14 +248,15 @@ pub unsafe extern "C" fn ravel_unique(object: *const ArrayHeader) -> u8 {
 /// Deep copy of an array with `rc == 1`; handles inside are shared. Opaque objects cannot be copied: they are shared too.
 ///
 /// # Safety
-/// `object` is valid.
+/// `object` is valid; `pos` is null or NUL-terminated.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_copy(object: *mut ArrayHeader) -> *mut ArrayHeader {
+pub unsafe extern "C" fn ravel_copy(object: *mut ArrayHeader, pos: *const c_char) -> *mut ArrayHeader {
     stop::check();
     // SAFETY: valid by contract.
     match unsafe { copy(object) } {
         Ok(copy) => copy,
-        Err(fault) => fault::raise(fault),
+        // SAFETY: by contract.
+        Err(fault) => unsafe { fault::raise_from(pos, fault) },
     }
 }
 
@@ -341,14 +344,21 @@ pub unsafe extern "C" fn ravel_string_new(bytes: *const u8, length: i64) -> *mut
 }
 
 /// Untyped temporary memory, 64-byte aligned; ends the program when memory is exhausted.
+///
+/// # Safety
+/// `pos` is null or NUL-terminated.
 #[unsafe(no_mangle)]
-pub extern "C" fn ravel_scratch_alloc(bytes: i64) -> *mut u8 {
+pub unsafe extern "C" fn ravel_scratch_alloc(bytes: i64, pos: *const c_char) -> *mut u8 {
     match usize::try_from(bytes).ok().and_then(blocks::allocate) {
         Some(block) => {
             lost::note_scratch(block, usize::try_from(bytes).unwrap_or(0));
             block
         }
-        None => fault::raise(Fault::here(format!("out of memory for {bytes} bytes of temporary values"))),
+        None => {
+            let fault = Fault::here(format!("out of memory for {bytes} bytes of temporary values"));
+            // SAFETY: by contract.
+            unsafe { fault::raise_from(pos, fault) }
+        }
     }
 }
 
@@ -455,7 +465,7 @@ mod tests {
         // SAFETY: both objects are valid until their release.
         unsafe {
             object.as_ref().data.cast::<i32>().copy_from_nonoverlapping([1, 2, 3].as_ptr(), 3);
-            let copied = ravel_copy(object.as_ptr());
+            let copied = ravel_copy(object.as_ptr(), std::ptr::null());
             object.as_ref().data.cast::<i32>().write(9);
             assert_eq!((*copied).data.cast::<i32>().read(), 1);
             ravel_rc_dec(copied);

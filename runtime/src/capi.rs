@@ -16,6 +16,8 @@ use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, LENT_REACH, Obje
 use crate::fault::Fault;
 use crate::{buffer, device};
 
+pub(crate) mod lent;
+
 /// The count of static objects, and of borrowed arrays that nobody has.
 pub const BASE: i64 = 1 << 40;
 
@@ -329,6 +331,7 @@ pub unsafe extern "C" fn ravel_array_borrow(
 /// `object` is null or live.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_data(object: *mut ArrayHeader) -> *mut u8 {
+    let object = lent::array_of(object);
     // SAFETY: by contract.
     let Some(header) = (unsafe { object.as_ref() }) else { return null_mut() };
     let plain = header.kind == ObjectKind::Array as u8 || header.kind == ObjectKind::String as u8;
@@ -346,6 +349,7 @@ pub unsafe extern "C" fn ravel_array_data(object: *mut ArrayHeader) -> *mut u8 {
 /// `object` is null or live.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_shape(object: *const ArrayHeader) -> *const i64 {
+    let object = lent::array_of(object.cast_mut());
     // SAFETY: extents follow the header.
     if object.is_null() { null() } else { unsafe { object.cast::<u8>().add(HEADER_SIZE).cast() } }
 }
@@ -356,6 +360,7 @@ pub unsafe extern "C" fn ravel_array_shape(object: *const ArrayHeader) -> *const
 /// `object` is null or live.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_rank(object: *const ArrayHeader) -> i32 {
+    let object = lent::array_of(object.cast_mut());
     // SAFETY: by contract.
     unsafe { object.as_ref() }.map_or(-1, |header| i32::try_from(header.rank).unwrap_or(-1))
 }
@@ -366,6 +371,7 @@ pub unsafe extern "C" fn ravel_array_rank(object: *const ArrayHeader) -> i32 {
 /// `object` is null or live.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_type(object: *const ArrayHeader) -> u32 {
+    let object = lent::array_of(object.cast_mut());
     let is_opaque = |kind: u8| kind == ObjectKind::File as u8 || kind == ObjectKind::Other as u8;
     // SAFETY: by contract.
     let header = unsafe { object.as_ref() }.filter(|header| !is_opaque(header.kind));
@@ -378,6 +384,7 @@ pub unsafe extern "C" fn ravel_array_type(object: *const ArrayHeader) -> u32 {
 /// `object` is null or live.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_size(object: *const ArrayHeader) -> i64 {
+    let object = lent::array_of(object.cast_mut());
     // SAFETY: by contract.
     unsafe { object.as_ref() }.map_or(0, |header| header.count)
 }
@@ -388,6 +395,7 @@ pub unsafe extern "C" fn ravel_array_size(object: *const ArrayHeader) -> i64 {
 /// `object` is null or live.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_shared(object: *const ArrayHeader) -> i32 {
+    let object = lent::array_of(object.cast_mut());
     if object.is_null() {
         return 0;
     }
@@ -403,7 +411,8 @@ pub unsafe extern "C" fn ravel_array_shared(object: *const ArrayHeader) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_retain(object: *mut ArrayHeader) {
     // SAFETY: by contract.
-    unsafe { buffer::ravel_rc_inc(object) }
+    unsafe { buffer::ravel_rc_inc(lent::array_of(object)) }
+    lent::keep(object);
 }
 
 /// One reference less.
@@ -412,9 +421,11 @@ pub unsafe extern "C" fn ravel_array_retain(object: *mut ArrayHeader) {
 /// `object` is null or live, and the caller owns the reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_array_release(object: *mut ArrayHeader) {
-    if let Some(object) = NonNull::new(object) {
-        // SAFETY: by contract.
-        unsafe { release(object) }
+    let Some(array) = NonNull::new(lent::array_of(object)) else { return };
+    // SAFETY: by contract.
+    unsafe {
+        release(array);
+        lent::give_up(object);
     }
 }
 

@@ -204,13 +204,13 @@ impl Display for Report {
             }
             Ending::Error => {
                 if let Some(position) = &self.position {
-                    write!(f, "{position}: ")?;
+                    write!(f, "{}: ", visible(position))?;
                 }
                 f.write_str("fault")?;
                 if let Some(code) = self.fault.code {
                     write!(f, " [{code}]")?;
                 }
-                write!(f, ": {}", self.fault.message)?;
+                write!(f, ": {}", visible(&self.fault.message))?;
                 // Where there is an excerpt, that says it.
                 if let Some(function) = self.function.as_ref().filter(|_| self.excerpt().is_empty()) {
                     write!(f, " (in function {function})")?;
@@ -297,6 +297,18 @@ pub fn raise(fault: Fault) -> ! {
     // SAFETY: compiled code sets positions to NUL-terminated constants that live as long as the code.
     let text = (!position.is_null()).then(|| unsafe { CStr::from_ptr(position) }.to_string_lossy().into_owned());
     raise_at(text.as_deref(), fault)
+}
+
+/// Reports a fault at a position that compiled code passed, or, if that is null, at the one that it set last; does not return.
+///
+/// # Safety
+/// `pos` is null or NUL-terminated.
+pub(crate) unsafe fn raise_from(pos: *const c_char, fault: Fault) -> ! {
+    // SAFETY: by contract.
+    match unsafe { text_of(pos) } {
+        Some(text) => raise_at(Some(&text), fault),
+        None => raise(fault),
+    }
 }
 
 /// Reports a fault at a position of the form `file.sac:3:10 in f`, and does not return.
@@ -539,6 +551,7 @@ mod tests {
         );
         assert_eq!(report.status(), 1);
         assert_eq!(Report::new(None, Fault::new("x")).to_string(), "fault: x\n");
+        assert_eq!(Report::new(None, Fault::new("`\x1b[31m\r`")).to_string(), "fault: `\\x1b[31m\\r`\n");
         let shown = Report::new(Some("b.sac:3:10 in f\n 3 │ a[i]\n"), messages::index(7, 0, 5));
         assert_eq!(
             shown.to_string(),

@@ -11,7 +11,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::array::Array;
-use crate::capi::COUNTED_BY_BASE;
+use crate::capi::{COUNTED_BY_BASE, lent};
 use crate::{blocks, buffer, stop};
 
 /// Memory of fewer bytes is not noted: a thousand faults lose little of it, and its allocation takes no lock either.
@@ -67,6 +67,7 @@ pub(crate) struct Lost(Vec<(usize, What)>);
 impl Lost {
     /// What is noted for a session, which is over; it is noted no longer.
     pub(crate) fn of(session: u64) -> Lost {
+        lent::forget();
         let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
         let lost = notes.iter().filter(|(_, (of, _))| *of == session).map(|(&at, &(_, what))| (at, what)).collect();
         notes.retain(|_, (of, _)| *of != session);
@@ -169,7 +170,8 @@ mod tests {
             move || {
                 let (kept, lost) = (large(ElemTag::F64), large(ElemTag::I32));
                 assert!(noted(kept) && noted(lost));
-                let _scratch = buffer::ravel_scratch_alloc(LARGE);
+                // SAFETY: null is allowed.
+                let _scratch = unsafe { buffer::ravel_scratch_alloc(LARGE, std::ptr::null()) };
                 let _taken = given.into_raw();
                 tell.send((kept.as_ptr() as usize, lost.as_ptr() as usize)).expect("it is awaited");
                 fault::raise(Fault::new("early"))

@@ -4,6 +4,7 @@
 //! an allocation takes one of the right size from there. So a loop that makes a new array from an old one in each iteration
 //! works with two buffers.
 
+use std::ffi::c_char;
 use std::sync::atomic::Ordering;
 
 use crate::abi::{ArrayHeader, ElemTag, HEADER_SIZE, ObjectKind};
@@ -31,6 +32,7 @@ pub unsafe extern "C" fn ravel_spare_alloc(
     shape: *const i64,
     slots: *mut *mut ArrayHeader,
     n: i64,
+    pos: *const c_char,
 ) -> *mut ArrayHeader {
     // SAFETY: by contract; spare objects are owned references with a count of one, so that they may be changed.
     unsafe {
@@ -56,7 +58,7 @@ pub unsafe extern "C" fn ravel_spare_alloc(
                 return object;
             }
         }
-        ravel_alloc(elem, rank, shape)
+        ravel_alloc(elem, rank, shape, pos)
     }
 }
 
@@ -108,13 +110,14 @@ mod tests {
 
     fn array(shape: &[i64]) -> *mut ArrayHeader {
         // SAFETY: a valid shape.
-        unsafe { ravel_alloc(ElemTag::F32 as u8, shape.len() as u32, shape.as_ptr()) }
+        unsafe { ravel_alloc(ElemTag::F32 as u8, shape.len() as u32, shape.as_ptr(), std::ptr::null()) }
     }
 
     fn again(elem: ElemTag, shape: &[i64], slots: &mut [*mut ArrayHeader]) -> *mut ArrayHeader {
         // SAFETY: a valid shape, and the words of this test.
         unsafe {
-            ravel_spare_alloc(elem as u8, shape.len() as u32, shape.as_ptr(), slots.as_mut_ptr(), slots.len() as i64)
+            let (rank, n) = (shape.len() as u32, slots.len() as i64);
+            ravel_spare_alloc(elem as u8, rank, shape.as_ptr(), slots.as_mut_ptr(), n, std::ptr::null())
         }
     }
 

@@ -13,20 +13,46 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use crate::fault::{self, Fault};
 use crate::{signals, stop};
 
-/// Stack of the thread that runs `main`, in bytes of address space.
+/// Stack of the thread that runs `main`, in bytes of address space, unless `RAVEL_STACK` says how many mebibytes it has.
 pub const MAIN_STACK: usize = 1 << 30;
+/// Mebibytes that `RAVEL_STACK` may ask for.
+pub const MEBIBYTES: std::ops::RangeInclusive<usize> = 8..=1 << 20;
+
+/// Mebibytes that `RAVEL_STACK` asks for.
+///
+/// # Errors
+/// It is no such number.
+pub fn asked() -> Result<Option<usize>, Fault> {
+    let Ok(text) = std::env::var("RAVEL_STACK") else { return Ok(None) };
+    match text.trim().parse() {
+        Ok(mebibytes) if MEBIBYTES.contains(&mebibytes) => Ok(Some(mebibytes)),
+        _ => {
+            let (least, most) = (MEBIBYTES.start(), MEBIBYTES.end());
+            Err(Fault::new(format!("RAVEL_STACK must be a number of MiB from {least} to {most}, not '{text}'")))
+        }
+    }
+}
+
+/// Bytes of stack for the thread that runs `main`.
+pub fn main_stack() -> usize {
+    asked().ok().flatten().map_or(MAIN_STACK, |mebibytes| mebibytes << 20)
+}
 /// Stack of a worker thread.
 pub const WORKER_STACK: usize = 64 << 20;
 /// Below this a stack is not made smaller, and a thread that cannot be started is an error.
 const SMALLEST_STACK: usize = 8 << 20;
 /// Stack of the signal handler: room for formatting a message.
 const ALTERNATE_STACK: usize = 128 << 10;
+/// More than the guard pages below the frames of a stack.
+const GUARD_PAGES: usize = 64 << 10;
 /// How far from the lowest stack address an access counts as an overflow, on both sides: a large frame may skip the guard page.
 const GUARD_REACH: usize = 1 << 20;
 
 thread_local! {
     /// Lowest address of this thread's stack; 0 where overflow is not watched.
     static LOWEST: Cell<usize> = const { Cell::new(0) };
+    /// Bytes of this thread's stack.
+    static SIZE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The stack of a thread's signal handlers.
@@ -118,6 +144,7 @@ pub(crate) unsafe fn watch(alternate: &Alternate) {
         let alternate = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: ALTERNATE_STACK };
         if libc::sigaltstack(&alternate, std::ptr::null_mut()) == 0 {
             LOWEST.set(lowest as usize);
+            SIZE.set(size);
         }
     }
 }
@@ -142,19 +169,60 @@ pub unsafe extern "C" fn ravel_recursive_functions(names: *const c_char) {
     RECURSIVE.store(names.cast_mut(), Ordering::Relaxed);
 }
 
-/// What an exhausted stack is reported as.
-fn exhausted() -> String {
-    let mut message = String::from("the recursion is too deep: the stack is exhausted");
-    let names = RECURSIVE.load(Ordering::Relaxed);
-    if !names.is_null() {
-        // SAFETY: the program has stored a text that lives as long as it.
-        let names = unsafe { CStr::from_ptr(names) }.to_string_lossy();
-        message.push_str(&match names.contains(',') {
-            true => format!("; one of these functions calls itself without end: {names}"),
-            false => format!("; `{names}` calls itself without end"),
-        });
+/// Bytes of stack that this thread has, where it is watched.
+pub fn size() -> Option<usize> {
+    Some(SIZE.get()).filter(|_| LOWEST.get() != 0)
+}
+
+/// What an exhausted stack of so many bytes is reported as. Whether the recursion would have ended, nobody knows.
+pub fn exhausted(bytes: usize, depth: Option<usize>, who: Option<&str>) -> String {
+    let mebibytes = bytes >> 20;
+    let mut message = format!("the recursion is too deep: the stack of {mebibytes} MiB is exhausted");
+    if let Some(depth) = depth {
+        message.push_str(&format!(", some {depth} calls deep"));
     }
+    match who {
+        Some(who) if who.contains("`, `") || who.contains("), `") => {
+            message.push_str(&format!("; one of these functions calls itself: {who}"));
+        }
+        Some(who) => message.push_str(&format!("; {who} calls itself")),
+        None => {}
+    }
+    let more = (4 * mebibytes).clamp(*MEBIBYTES.start(), *MEBIBYTES.end());
+    message.push_str(&format!("; if it would end, write a loop, or give it more stack: RAVEL_STACK={more}"));
     message
+}
+
+/// Calls on the stack of this thread, by the frames that each one links to that of its caller; nothing if they do not.
+///
+/// # Safety
+/// The context is that of a signal, and this thread's stack is watched.
+unsafe fn depth(context: *const libc::ucontext_t) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: by contract.
+    let mut frame = unsafe { (*context).uc_mcontext.gregs[libc::REG_RBP as usize] } as usize;
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: by contract.
+    let mut frame = unsafe { (*context).uc_mcontext.regs[29] } as usize;
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let mut frame = {
+        let _ = context;
+        0usize
+    };
+    let (lowest, size) = (LOWEST.get(), SIZE.get());
+    let mut found = 0;
+    // The guard pages are below all frames.
+    while frame.is_multiple_of(16) && frame > lowest + GUARD_PAGES && frame < lowest + size - 16 {
+        found += 1;
+        // SAFETY: an address inside of the stack, above the guard pages.
+        let next = unsafe { (frame as *const usize).read() };
+        if next <= frame {
+            break;
+        }
+        frame = next;
+    }
+    // One frame is not a recursion: the code keeps no frames.
+    (found > 100).then_some(found)
 }
 
 fn install_handler() {
@@ -168,7 +236,7 @@ pub(crate) fn handle_again() {
 }
 
 /// A memory access near the end of a watched stack is a fault; any other one gets the default treatment.
-extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes valid information for these signals.
     let address = unsafe { (*info).si_addr() } as usize;
     let lowest = LOWEST.get();
@@ -176,7 +244,12 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
         // The thread never returns to the code that overflowed. It can only have been interrupted inside compiled code or a
         // native it called; allocating here is not strictly allowed in a handler, but the alternative is to say nothing.
         // The position that compiled code set last is that of some call before the recursion: it would mislead.
-        fault::raise_at(None, Fault::here(exhausted()));
+        // SAFETY: the kernel passes the context, and the stack is watched.
+        let depth = unsafe { depth(context.cast()) };
+        let names = RECURSIVE.load(Ordering::Relaxed);
+        // SAFETY: the program has stored a text that lives as long as it.
+        let names = (!names.is_null()).then(|| unsafe { CStr::from_ptr(names) }.to_string_lossy());
+        fault::raise_at(None, Fault::here(exhausted(SIZE.get(), depth, names.as_deref())));
     }
     // SAFETY: restores the default action; the access is repeated on return and ends the process as usual.
     unsafe {

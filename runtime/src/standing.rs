@@ -37,7 +37,7 @@ static WAITING: Mutex<Vec<Arc<Place>>> = Mutex::new(Vec::new());
 pub(crate) fn run(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let place = WAITING.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let Some(place) = place else {
-        return stack::spawn("ravel-session", stack::MAIN_STACK, move || serve(Box::new(work)));
+        return stack::spawn("ravel-session", stack::main_stack(), move || serve(Box::new(work)));
     };
     *place.work.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(work));
     place.has_work.set();

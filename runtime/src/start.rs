@@ -40,8 +40,9 @@ fn threads_argument(arguments: &[Vec<u8>]) -> Result<Option<usize>, Fault> {
 /// Looks at the variables that a program obeys.
 ///
 /// # Errors
-/// `RAVEL_THREADS` is no positive number.
+/// `RAVEL_THREADS` is no positive number, or `RAVEL_STACK` no number of mebibytes.
 pub fn check_environment() -> Result<(), Fault> {
+    stack::asked()?;
     match std::env::var("RAVEL_THREADS") {
         Ok(text) if !text.trim().parse::<usize>().is_ok_and(|threads| threads > 0) => {
             Err(Fault::new(format!("RAVEL_THREADS must be a number of threads, not '{text}'")))
@@ -65,7 +66,7 @@ pub fn argument_count() -> usize {
 /// A fault inside ends the process, as in an executable. For a run that survives faults see [`fault::run_session`].
 pub fn run_main(program: impl FnOnce() -> i32 + Send) -> i32 {
     let status = std::thread::scope(|scope| {
-        stack::spawn_scoped(scope, "ravel-main", stack::MAIN_STACK, program).map(std::thread::ScopedJoinHandle::join)
+        stack::spawn_scoped(scope, "ravel-main", stack::main_stack(), program).map(std::thread::ScopedJoinHandle::join)
     });
     let status = match status {
         Ok(Ok(status)) => status,

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
-use crate::{standard, stop};
+use crate::{inputs, standard, stop};
 
 /// Bytes of a read or write buffer.
 const BUFFER: usize = 64 << 10;
@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// `errno` of an error; `EIO` where the system gave none.
 pub fn errno_of(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EIO)
+    let other = if error.kind() == io::ErrorKind::InvalidInput { libc::EINVAL } else { libc::EIO };
+    error.raw_os_error().unwrap_or(other)
 }
 
 enum Device {
@@ -78,7 +79,7 @@ impl Stream {
             Some(b'a') => options.append(true).create(true).read(plus),
             _ => return Err(libc::EINVAL),
         };
-        let file = options.open(path_of(name)).map_err(|error| errno_of(&error))?;
+        let file = inputs::open_with(&mut options, path_of(name)).map_err(|error| errno_of(&error))?;
         // C allows opening a directory for reading and fails on the first read; the error is more useful here.
         if file.metadata().is_ok_and(|data| data.is_dir()) {
             return Err(libc::EISDIR);

@@ -1,5 +1,6 @@
 //! Everything compiled code may call: names, for JIT symbol tables with addresses, and for the documentation with types.
 
+use crate::capi::lent;
 use crate::natives::{foreign, table};
 use crate::ranks::rows;
 use crate::{arena, buffer, device, dynamic, fault, odometer, pool, profile, spare, stack, stats};
@@ -36,20 +37,20 @@ macro_rules! symbols {
 }
 
 symbols! {
-    buffer::ravel_alloc(elem, rank, shape),
+    buffer::ravel_alloc(elem, rank, shape, pos),
     buffer::ravel_free(object),
     buffer::ravel_rc_inc(object),
     buffer::ravel_rc_dec(object),
     buffer::ravel_unique(object),
-    buffer::ravel_copy(object),
+    buffer::ravel_copy(object, pos),
     buffer::ravel_pause(),
     buffer::ravel_resize(object, rows),
     buffer::ravel_string_new(bytes, length),
-    buffer::ravel_scratch_alloc(bytes),
+    buffer::ravel_scratch_alloc(bytes, pos),
     buffer::ravel_scratch_free(block, bytes),
     arena::ravel_arena_enter(bytes),
     arena::ravel_arena_leave(bytes),
-    spare::ravel_spare_alloc(elem, rank, shape, slots, n),
+    spare::ravel_spare_alloc(elem, rank, shape, slots, n, pos),
     spare::ravel_spare_keep(object, slots, n),
     spare::ravel_spare_drop(slots, n),
     device::ravel_device_start(needs),
@@ -91,6 +92,9 @@ symbols! {
     foreign::ravel_foreign_null(name),
     foreign::ravel_foreign_shape(name, object, elem, rank),
     foreign::ravel_foreign_here(),
+    lent::ravel_foreign_lend(object),
+    lent::ravel_foreign_back(pointer),
+    lent::ravel_foreign_given(pointer),
     foreign::ravel_foreign_pass(name, tags, words, n),
     dynamic::ravel_copy_bytes(to, from, bytes),
     dynamic::ravel_copy_handles(to, from, bytes),

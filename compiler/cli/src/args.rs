@@ -58,6 +58,7 @@ Without CODE all codes are listed. The pages are those of docs/errors. Exit stat
 Arguments after FILE belong to the program; its argv(0) is FILE. Without FILE, or where it is a folder, the root of the package is run.
 The exit status is that of the program's main (low 8 bits); a run-time fault ends it with 1 and names the
 source line. Compile errors end with 1 as well, and nothing runs.
+RAVEL_STACK=N gives the program N MiB of stack for deep recursion; without it, it has 1024.
 --ranks takes the `mpirun` or `mpiexec` that is installed, or what RAVEL_MPIRUN names.")]
     Run(Run),
     /// Compile a program to an executable, or a file to a library for C or Python
@@ -66,7 +67,7 @@ source line. Compile errors end with 1 as well, and nothing runs.
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
 threads, and prints allocation figures at its end if RAVEL_STATS=1, and with RAVEL_STATS=ranks a trace of its ranks. One with kernels takes `-device DEVICE` (or
 RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Built with `--backend opencl` it needs a device, with
-`--backend auto` it uses one if there is one. Linking uses `cc`, or what CC names.")]
+`--backend auto` it uses one if there is one. RAVEL_STACK=N gives it N MiB of stack, 1024 without it. Linking uses `cc`, or what CC names.")]
     Build(Build),
     /// List the backends: what can run a program
     #[command(after_help = "\

@@ -8,6 +8,7 @@ use ravel_driver::Backend;
 use ravel_driver::bench::{self, BATCHES, Change, Measured, QUICK_BATCHES, Settings, Work, store};
 use ravel_driver::profile::Peaks;
 use ravel_driver::testing::{self, Kind, Outcome};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub fn run(bench: &Bench) -> i32 {
@@ -168,7 +169,8 @@ fn complain(outcome: &Outcome) {
     }
     say!("FAILED {}:{}: {}\n{message}", outcome.file.display(), outcome.line, outcome.name);
     if !outcome.output.is_empty() {
-        say!("it wrote\n{}", outcome.output.trim_end());
+        say!("it wrote");
+        let _ = writeln!(std::io::stderr(), "{}", outcome.output.trim_end());
     }
 }
 

@@ -5,7 +5,9 @@
 macro_rules! say {
     ($($part:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($part)*);
+        // Names of files may have anything in them.
+        let words = format!($($part)*);
+        let _ = writeln!(std::io::stderr(), "{}", ravel_runtime::fault::visible(&words));
     }};
 }
 
@@ -50,6 +52,8 @@ use std::process::ExitCode;
 
 /// Stack of the thread that compiles: specialisation recurses with the program.
 const COMPILER_STACK: usize = 1 << 30;
+/// What it gets at least, where address space is limited.
+const LEAST_COMPILER_STACK: usize = 16 << 20;
 
 fn main() -> ExitCode {
     // An executable of `ravel build` may be a copy of this file.
@@ -74,16 +78,32 @@ fn main() -> ExitCode {
         }
         Err(wrong) => wrong.exit(),
     };
-    let worker = std::thread::Builder::new().stack_size(COMPILER_STACK).spawn(move || obey(cli));
-    match worker.map(std::thread::JoinHandle::join) {
+    match start(cli).map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => ExitCode::from(status as u8),
         Ok(Err(_)) => {
             say!("ravel: internal error; this is a bug in Ravel, please report it with the program");
             ExitCode::from(70)
         }
         Err(error) => {
-            say!("ravel: cannot start a thread: {error}");
+            say!(
+                "ravel: there is too little memory: a thread cannot be started ({error}); `ulimit -v` limits the address space"
+            );
             ExitCode::from(1)
+        }
+    }
+}
+
+/// Obeys on a thread with the largest stack that can be had.
+fn start(cli: Cli) -> std::io::Result<std::thread::JoinHandle<i32>> {
+    // A failed start drops its closure, so the command waits in a slot.
+    let slot = std::sync::Arc::new(std::sync::Mutex::new(Some(cli)));
+    let mut size = COMPILER_STACK;
+    loop {
+        let slot = slot.clone();
+        let work = move || slot.lock().ok().and_then(|mut cli| cli.take()).map_or(70, obey);
+        match std::thread::Builder::new().stack_size(size).spawn(work) {
+            Err(_) if size > LEAST_COMPILER_STACK => size /= 4,
+            other => return other,
         }
     }
 }

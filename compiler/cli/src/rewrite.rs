@@ -1,7 +1,7 @@
 //! Files of the user that `fmt` and `check --fix` write anew.
 
-use ravel_runtime::outputs;
-use std::fs::{self, OpenOptions};
+use ravel_runtime::{inputs, outputs};
+use std::fs::OpenOptions;
 use std::path::Path;
 
 /// Replaces the text of a file, which must be what was read.
@@ -10,13 +10,13 @@ use std::path::Path;
 /// Why it stays as it is.
 pub fn rewrite(file: &Path, before: &str, after: &str) -> Result<(), String> {
     // A file that is replaced need not be writable for that; its owner wants it to stay.
-    let writable = OpenOptions::new().write(true).open(file).and_then(|opened| opened.metadata());
+    let writable = inputs::open_with(OpenOptions::new().write(true), file).and_then(|opened| opened.metadata());
     match writable {
         Ok(data) if data.permissions().readonly() => return Err("it is read-only".to_string()),
         Ok(_) => {}
         Err(error) => return Err(error.to_string()),
     }
-    match fs::read(file) {
+    match inputs::read(file) {
         // By another process that does the same.
         Ok(now) if now == after.as_bytes() => return Ok(()),
         Ok(now) if now == before.as_bytes() => {}

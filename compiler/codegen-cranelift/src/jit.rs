@@ -16,6 +16,8 @@ use crate::{EmitError, check, linker_error};
 /// Address space kept together, so that code and data of all modules reach each other with 32-bit distances. Only what is
 /// used becomes memory.
 const RESERVED_BYTES: usize = 1 << 30;
+/// The least that is reserved where address space is limited.
+const LEAST_RESERVED_BYTES: usize = 16 << 20;
 
 /// A session of compiled modules. Globals of the same name are shared between its modules.
 ///
@@ -48,9 +50,19 @@ impl Jit {
         let target = Target::host(CodeModel::Jit)?;
         let lookup: Arc<SymbolLookup> = Arc::new(lookup);
         let mut builder = JITBuilder::with_isa(target.keep.clone(), cranelift_module::default_libcall_names());
-        if let Ok(memory) = ArenaMemoryProvider::new_with_size(RESERVED_BYTES) {
-            builder.memory_provider(Box::new(memory));
-        }
+        // Without a reservation code and data may lie too far apart, and nothing would say so.
+        let sizes = std::iter::successors(Some(RESERVED_BYTES), |bytes| Some(bytes / 4));
+        let memory = sizes
+            .take_while(|bytes| *bytes >= LEAST_RESERVED_BYTES)
+            .find_map(|bytes| ArenaMemoryProvider::new_with_size(bytes).ok());
+        let Some(memory) = memory else {
+            let mebibytes = LEAST_RESERVED_BYTES >> 20;
+            let words = format!(
+                "there is no room for code: not even {mebibytes} MiB of address space are left; `ulimit -v` limits it"
+            );
+            return Err(EmitError::Target(words));
+        };
+        builder.memory_provider(Box::new(memory));
         let runtime = Arc::clone(&lookup);
         builder.symbol_lookup_fn(Box::new(move |name| find_symbol(&*runtime, name)));
         let module = JITModule::new(builder);

@@ -187,7 +187,7 @@ const LONGEST_FILE: u64 = 1 << 28;
 /// Why it cannot be read, in words; text that is not UTF-8 is no error (each bad byte becomes U+FFFD, which the lexer reports).
 pub fn read_text(path: &Path) -> Result<Arc<str>, String> {
     // A device may never end.
-    let read = std::fs::File::open(path).and_then(|file| {
+    let read = ravel_runtime::inputs::open(path).and_then(|(file, _)| {
         let mut bytes = Vec::new();
         file.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
         Ok(bytes)

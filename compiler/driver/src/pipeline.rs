@@ -446,7 +446,7 @@ impl Compilation {
         match scheduled.map(|(nest, _)| self.simplified(nest)) {
             Ok(mut nest) => match ravel_codegen::check_externs(&nest).first() {
                 None => {
-                    crate::recursion::name_recursion(&mut nest, ENTRY);
+                    crate::recursion::name_recursion(&mut nest, ENTRY, |name| self.functions.place_of(&self.map, name));
                     Ok(nest)
                 }
                 Some(mismatch) => {

@@ -1,5 +1,6 @@
 //! Which SaC function a place in the source belongs to, however the code there was inlined, and what a fault there shows.
 
+use crate::files::is_library;
 use crate::repl::source::FUNCTION;
 use ravel_core::ir::{FunId, Program};
 use ravel_runtime::fault::{Report, labels};
@@ -10,6 +11,9 @@ use std::sync::{Arc, Mutex};
 
 /// Calls above a function that are shown.
 const MOST_CALLS: usize = 4;
+
+/// Other calls that run the same code that are shown.
+const MOST_OTHERS: usize = 3;
 
 /// The function around an input of the REPL or a call from outside; nobody wrote it.
 const NOT_WRITTEN: [&str; 2] = [FUNCTION, "entry"];
@@ -22,7 +26,15 @@ pub struct Functions {
     library: HashMap<FunId, (String, String)>,
     noted: Arc<Places>,
     /// The places that were asked for, by their texts; several that begin at one place in the order of asking.
-    known: Arc<Mutex<HashMap<String, Vec<Span>>>>,
+    known: Arc<Mutex<HashMap<String, Vec<Asked>>>>,
+}
+
+/// A place that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Asked {
+    span: Span,
+    /// The code there belongs to a function of the library, which other calls run as well.
+    shared: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +77,14 @@ impl Functions {
         Some((head.start, &head.name))
     }
 
+    /// Where the only function of this name in the user's files begins.
+    pub fn place_of(&self, map: &SourceMap, name: &str) -> Option<String> {
+        let own = |head: &&Head| head.name == name && map.get(head.file).is_some_and(|file| !is_library(&file.name));
+        let mut heads = self.heads.iter().filter(own);
+        let head = heads.next()?;
+        heads.next().is_none().then(|| map.describe(Span { file: head.file, start: head.start, end: head.start }))
+    }
+
     fn around(&self, span: Span) -> Option<&Head> {
         let after = self.heads.partition_point(|head| (head.file, head.start) <= (span.file, span.start));
         self.heads[..after].last().filter(|head| head.file == span.file)
@@ -78,10 +98,10 @@ impl Functions {
         }
         let (place, text) = self.words(map, span, function);
         let nth = self.known.lock().map_or(0, |mut known| {
-            let spans = known.entry(place).or_default();
-            spans.iter().position(|known| *known == span).unwrap_or_else(|| {
-                spans.push(span);
-                spans.len() - 1
+            let (asked, places) = (self.asked(span, function), known.entry(place).or_default());
+            places.iter().position(|known| *known == asked).unwrap_or_else(|| {
+                places.push(asked);
+                places.len() - 1
             })
         });
         if nth == 0 { text } else { format!("{text}\n#{nth}") }
@@ -92,7 +112,17 @@ impl Functions {
         if span.is_none() {
             return format!(" in {function}");
         }
-        format!("{}\n{}", self.words(map, span, function).1, self.excerpt(map, span).unwrap_or_default())
+        format!(
+            "{}\n{}",
+            self.words(map, span, function).1,
+            self.excerpt(map, self.asked(span, function)).unwrap_or_default()
+        )
+    }
+
+    /// A place in the code of a function.
+    fn asked(&self, span: Span, function: &str) -> Asked {
+        let inside = self.head(span).is_some_and(|(_, name)| name == function);
+        Asked { span, shared: !inside && self.noted.shared.contains_key(&span) }
     }
 
     fn words(&self, map: &SourceMap, span: Span, function: &str) -> (String, String) {
@@ -105,25 +135,58 @@ impl Functions {
     /// The report with the source that it names.
     #[must_use]
     pub fn show(&self, map: &SourceMap, report: Report) -> Report {
-        match self.at(&report).and_then(|span| self.excerpt(map, span)) {
+        match self.at(&report).and_then(|asked| self.excerpt(map, asked)) {
             Some(excerpt) => report.show(&excerpt),
             _ => report,
         }
     }
 
     /// The source at the place that a fault names.
-    fn at(&self, report: &Report) -> Option<Span> {
+    fn at(&self, report: &Report) -> Option<Asked> {
         self.known.lock().ok()?.get(report.position.as_ref()?)?.get(report.nth()?).copied()
     }
 
     /// The line of source with what is known there, and slots for what the fault knows.
-    fn excerpt(&self, map: &SourceMap, span: Span) -> Option<String> {
+    fn excerpt(&self, map: &SourceMap, Asked { span, shared }: Asked) -> Option<String> {
         let arrays = self.noted.noted.get(&span).map_or(&[][..], |noted| &noted.arrays);
         let mut arrays: Vec<String> = arrays.iter().map(described).collect();
         arrays.dedup();
-        let calls = self.calls(map, span);
+        // The arrays are those of one call.
+        if shared {
+            arrays.clear();
+        }
+        let mut calls = self.calls(map, span);
+        if shared {
+            calls.push_str(&self.others(map, span));
+        }
         let calls = if calls.is_empty() { calls } else { format!("({calls})") };
         ravel_diagnostics::excerpt(span, (&arrays.join(", "), &calls), map)
+    }
+
+    /// The calls that run the same code as the one at `span`: which of them it was is not known.
+    fn others(&self, map: &SourceMap, span: Span) -> String {
+        let mut found = vec![span];
+        let mut next = 0;
+        while let Some(others) = found.get(next).map(|span| self.noted.shared.get(span)) {
+            let new: Vec<Span> = others.into_iter().flatten().filter(|other| !found.contains(other)).copied().collect();
+            found.extend(new);
+            next += 1;
+        }
+        let named = |other: &Span| {
+            let at = match map.line_col(*other) {
+                Some(at) if other.file == span.file => format!("{}:{}", at.line, at.column),
+                _ => map.describe(*other),
+            };
+            match self.around(*other).filter(|head| !NOT_WRITTEN.contains(&head.name.as_str())) {
+                Some(head) => format!("{at} in {}", head.name),
+                None => at,
+            }
+        };
+        let shown: Vec<String> = found[1..].iter().take(MOST_OTHERS).map(named).collect();
+        match (found.len() - 1).saturating_sub(MOST_OTHERS) {
+            0 => format!("; or the call at {}, which runs the same code", shown.join(", or at ")),
+            more => format!("; or the call at {}, or {more} more, which run the same code", shown.join(", or at ")),
+        }
     }
 
     /// The function around a place, and what called it as far as that is certain: `in total, called from main at 12:5`.

@@ -3,9 +3,13 @@
 use ravel_nest::ir::{FuncId, Inst, Module, Op, Param, Region, Ty};
 use std::collections::BTreeMap;
 
-/// Makes the function `entry` name the functions that call themselves, be it through others.
-pub fn name_recursion(module: &mut Module, entry: &str) {
-    let names = recursive(module);
+/// Makes the function `entry` name the functions that call themselves, be it through others, and where their heads are.
+pub fn name_recursion(module: &mut Module, entry: &str, place_of: impl Fn(&str) -> Option<String>) {
+    let named = |name: String| match place_of(&name) {
+        Some(place) => format!("`{name}` ({place})"),
+        None => format!("`{name}`"),
+    };
+    let names: Vec<String> = recursive(module).into_iter().map(named).collect();
     if names.is_empty() || module.find(entry).is_none() {
         return;
     }

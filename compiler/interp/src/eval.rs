@@ -7,6 +7,7 @@ use crate::ranks::Ranks;
 use crate::{Event, FaultReport, Host, Natives, Observer, Places, RunError};
 use ravel_runtime::buffer::{MAX_RANK, count_of};
 use ravel_runtime::fault::{self, Fault as RunFault};
+use ravel_runtime::stack;
 use ravel_source::Span;
 use ravel_types::{Elem, EvalFault, Scalar, Shape, Ty, eval_bin, eval_convert, eval_un};
 use ravel_wir::{Fault, Func, FuncId, GlobalId, Inst, Module, Op, Region, Value, Violation};
@@ -15,9 +16,6 @@ use std::sync::Arc;
 
 /// Errors are boxed: the interpreter's own stack frames should stay small.
 pub type Run<T> = Result<T, Box<RunError>>;
-
-/// How much of the thread's stack a program may use.
-const MAX_STACK: usize = ravel_runtime::stack::MAIN_STACK / 8 * 7;
 
 /// Indices up to this length are evaluated without an allocation.
 const MAX_SMALL_INDEX: usize = 8;
@@ -32,6 +30,10 @@ pub struct Machine<'m> {
     globals: Vec<Val>,
     last_uses: Vec<Option<Rc<LastUses>>>,
     stack_base: usize,
+    /// How much of the thread's stack a program may use.
+    most_stack: usize,
+    /// Calls under way.
+    depth: usize,
 }
 
 /// One call.
@@ -48,7 +50,20 @@ impl<'m> Machine<'m> {
         let ranks = ranks.map(Ranks::new);
         let globals = module.globals.values().map(|g| null_of(&g.ty)).collect();
         let last_uses = vec![None; module.funcs.len()];
-        Machine { module, natives, places, observer, ranks, globals, last_uses, stack_base: stack_address() }
+        // The thread may have got a smaller stack than it asked for.
+        let most_stack = stack::size().unwrap_or(stack::MAIN_STACK) / 8 * 7;
+        Machine {
+            module,
+            natives,
+            places,
+            observer,
+            ranks,
+            globals,
+            last_uses,
+            stack_base: stack_address(),
+            most_stack,
+            depth: 0,
+        }
     }
 
     /// The outermost call.
@@ -81,10 +96,15 @@ impl<'m> Machine<'m> {
         let func = &module.funcs[id];
         let uses = self.last_uses[id.as_u32() as usize].get_or_insert_with(|| Rc::new(last_uses(func))).clone();
         let mut frame = Frame { id, func, uses, values: vec![None; func.values.len()] };
-        if self.stack_base.abs_diff(stack_address()) > MAX_STACK {
-            return Err(frame.fault(func.span, RunFault::new("the recursion is too deep: the stack is exhausted")));
+        if self.stack_base.abs_diff(stack_address()) > self.most_stack {
+            let who = format!("`{}`", func.name);
+            let words = stack::exhausted(self.most_stack, Some(self.depth), Some(&who));
+            return Err(frame.fault(func.span, RunFault::new(words)));
         }
-        self.region(&mut frame, func.body, args)
+        self.depth += 1;
+        let results = self.region(&mut frame, func.body, args);
+        self.depth -= 1;
+        results
     }
 
     /// Runs a region with the given values as parameters.

@@ -122,7 +122,7 @@ fn on_large_stack(module: &Arc<Module>, host: Host<'_>, func: FuncId, args: Vec<
         eval::Machine::new(&module, host).call_entry(func, args)
     };
     let outcome = std::thread::scope(|scope| {
-        stack::spawn_scoped(scope, "ravel-interp", stack::MAIN_STACK, work).map(std::thread::ScopedJoinHandle::join)
+        stack::spawn_scoped(scope, "ravel-interp", stack::main_stack(), work).map(std::thread::ScopedJoinHandle::join)
     });
     match outcome {
         Ok(Ok(values)) => values,

@@ -151,7 +151,9 @@ fn deep_recursion_works_and_endless_recursion_faults() {
     };
     assert_eq!(results(&text("0")).expect("shallow enough"), ["20000"]);
     match results(&text("20001")) {
-        Err(RunError::Fault(report)) => assert!(report.fault.message.contains("recursion is too deep")),
+        Err(RunError::Fault(report)) => {
+            assert!(report.fault.message.contains("`down` calls itself; if it would end, write a loop"))
+        }
         other => panic!("{other:?}"),
     }
 }

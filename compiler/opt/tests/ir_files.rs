@@ -10,7 +10,7 @@
 //! ==== expect
 //! exact text
 //! ```
-//! `RAVEL_BLESS=1` rewrites exact text; `RAVEL_IR=folder` runs the files of another folder. The first function of every file also runs in the reference interpreter, before and after
+//! `RAVEL_BLESS=1` rewrites exact text, and nothing else passes by it; `RAVEL_IR=folder` runs the files of another folder. The first function of every file also runs in the reference interpreter, before and after
 //! the passes, on made-up arguments: the results must be the same bits.
 
 #![expect(clippy::disallowed_methods, reason = "tests read files, and bless them")]
@@ -41,8 +41,8 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is wrong with a file, or its text with new expectations.
-fn run(text: &str) -> Result<String, String> {
+/// What is wrong with a file; if that is its exact text alone and `bless` is set, its text with a new one.
+fn run(text: &str, bless: bool) -> Result<String, String> {
     let mut sections = text.split("\n==== ");
     let head = sections.next().unwrap_or_default();
     let passes = head.lines().find_map(|l| l.strip_prefix("//! passes:")).ok_or("no `passes:` line")?;
@@ -69,7 +69,7 @@ fn run(text: &str) -> Result<String, String> {
         if title == "expect" {
             blessed.push_str("expect\n");
             blessed.push_str(&after);
-            if body.trim_end() != after.trim_end() {
+            if !bless && body.trim_end() != after.trim_end() {
                 problems.push(format!("expected\n{body}\nfound\n{after}"));
             }
             continue;
@@ -95,11 +95,7 @@ fn run(text: &str) -> Result<String, String> {
             problems.push(format!("unknown section `{title}`"));
         }
     }
-    if problems.is_empty() || std::env::var_os("RAVEL_BLESS").is_some() {
-        Ok(blessed)
-    } else {
-        Err(problems.join("\n"))
-    }
+    if problems.is_empty() { Ok(blessed) } else { Err(problems.join("\n")) }
 }
 
 /// How the first functions of two modules differ in what they compute.
@@ -174,9 +170,28 @@ fn ir_files() {
 /// Runs a file, and rewrites it if that is wanted. What panics is a failure of this file.
 fn file(path: &Path) -> Result<(), String> {
     let text = fs::read_to_string(path).expect("a readable file");
-    let blessed = std::panic::catch_unwind(|| run(&text)).map_err(|_| "it panicked; see above".to_string())??;
-    if std::env::var_os("RAVEL_BLESS").is_some() && blessed != text {
+    let bless = std::env::var_os("RAVEL_BLESS").is_some();
+    let blessed =
+        std::panic::catch_unwind(|| run(&text, bless)).map_err(|_| "it panicked; see above".to_string())??;
+    if bless && blessed != text {
         fs::write(path, blessed).expect("a writable file");
     }
     Ok(())
+}
+
+/// Blessing mends the exact text, and hides neither another result nor another expectation.
+#[test]
+fn blessing_mends_the_exact_text_alone() {
+    let input =
+        "//! passes: dce\n==== input\nfunc @f0 \"f\" (%v0: i32) -> (i32) {\n  %v1: i32 = add %v0, 1\n  yield %v1\n}\n";
+    let exact = format!("{input}\n==== expect\nsomething else");
+    assert!(run(&exact, false).is_err());
+    let blessed = run(&exact, true).expect("the exact text is written anew");
+    assert_eq!(run(&blessed, false), Ok(blessed.clone()));
+    for expected in ["expect count: add = 7", "expect remark: nothing says this", "expect nonsense"] {
+        let text = format!("{input}\n==== {expected}\n");
+        assert!(run(&text, true).is_err(), "{expected}");
+    }
+    let unused = input.replace("  yield", "  %v2: i32 = add %v0, 2\n  yield");
+    assert!(run(&format!("{unused}\n==== expect unchanged\n"), true).is_err());
 }

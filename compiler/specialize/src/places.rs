@@ -21,6 +21,8 @@ pub struct Places {
     pub noted: HashMap<Span, Noted>,
     /// Calls of the user's functions in the user's files, in the order in which they were elaborated.
     pub callers: HashMap<FunId, Vec<Span>>,
+    /// Functions of the library are elaborated for one call, whose place their code has; other calls that run the same code.
+    pub shared: HashMap<Span, Vec<Span>>,
 }
 
 /// What is known of one place.
@@ -89,6 +91,22 @@ impl Spec<'_> {
         if calls.last() != Some(&call) && !calls.contains(&call) {
             calls.push(call);
         }
+    }
+
+    /// Notes that the present call runs what a function of the library is for the call at `first`.
+    pub fn note_shared(&mut self, fun: FunId, first: Span) {
+        let own = |span: Span| !span.is_none() && !(self.options.is_library)(span.file);
+        let site = self.user_site();
+        if site == first || !own(site) || !own(first) || own(self.fun(fun).span) {
+            return;
+        }
+        let others = self.places.shared.entry(first).or_default();
+        if others.last() != Some(&site) && !others.contains(&site) {
+            others.push(site);
+        }
+        let outermost = self.stack.iter().find(|call| call.span == site).map_or(fun, |call| call.fun);
+        let called = Some(outermost).filter(|fun| (self.options.is_library)(self.fun(*fun).span.file));
+        self.places.noted.entry(site).or_insert(Noted { arrays: Vec::new(), called });
     }
 
     /// Notes what a fault at the present place can say beside its message. Marks in the message get the slots that their numbers fill.

@@ -1,5 +1,6 @@
 //! What faults say, and with which codes. The compiler foresees some of them; what it says then has the same codes.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use super::{Fault, labels};
@@ -70,6 +71,20 @@ impl Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(&self.0))
     }
+}
+
+/// A text of others as a terminal may be given it: control characters but line ends and tabulators are escaped, `\x1b`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| match c {
+        '\r' => "\\r".to_string(),
+        c if acts(c) => format!("\\x{:02x}", c as u32),
+        c => c.to_string(),
+    };
+    Cow::Owned(text.chars().map(shown).collect())
 }
 
 /// `[2,3]`.

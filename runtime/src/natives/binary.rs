@@ -12,8 +12,8 @@ use crate::abi::ObjectKind;
 use crate::array::Array;
 use crate::buffer::count_of;
 use crate::fault::Fault;
-use crate::ranks;
 use crate::stream::{self, Stream, errno_of, path_of};
+use crate::{inputs, ranks};
 
 /// Flags of `binfopen`, Linux's values.
 const WRITE_ONLY: i32 = 1;
@@ -80,12 +80,13 @@ natives! { BINARY;
     /// Opens a file of raw numbers; flags 0 read, 1 write, 2 both, 64 create, 512 truncate.
     root fn ravel_binf_open(name: Text<'_>, flags: i32) -> (err: i32, file: Handle) {
         let write = flags & 3 == WRITE_ONLY || flags & 3 == READ_WRITE;
-        let opened = OpenOptions::new()
+        let mut options = OpenOptions::new();
+        options
             .read(flags & 3 != WRITE_ONLY)
             .write(write)
             .create(write && flags & CREATE != 0)
-            .truncate(write && flags & TRUNCATE != 0)
-            .open(path_of(name.0));
+            .truncate(write && flags & TRUNCATE != 0);
+        let opened = inputs::open_with(&mut options, path_of(name.0));
         let (errno, file) = match opened {
             Ok(file) => (0, Some(file)),
             Err(error) => (errno_of(&error), None),

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileTypeExt;
 
 use super::streams::error_text;
 use crate::fault::Fault;
-use crate::outputs;
 use crate::stream::{errno_of, path_of};
+use crate::{inputs, outputs};
 
 /// A file's name in quotes, for messages.
 pub(super) fn quoted(name: &[u8]) -> String {
@@ -20,10 +20,9 @@ pub(super) fn unreadable(name: &[u8], error: &io::Error) -> Fault {
     Fault::new(format!("cannot read {}: {why}", quoted(name)))
 }
 
-/// A file opened for reading. Devices are refused: they may have no end.
-fn opened(name: &[u8]) -> Result<(File, Metadata), Fault> {
-    let file = File::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
-    let data = file.metadata().map_err(|error| unreadable(name, &error))?;
+/// A file opened for reading. Devices are refused: they may have no end. So are pipes that have a name.
+pub(super) fn opened(name: &[u8]) -> Result<(File, Metadata), Fault> {
+    let (file, data) = inputs::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
     if data.file_type().is_char_device() || data.file_type().is_block_device() {
         return Err(Fault::new(format!("cannot read {}: it is a device", quoted(name))));
     }

@@ -12,8 +12,9 @@ use std::sync::Mutex;
 use super::{Value, passing};
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::array::{Array, ArrayRef};
+use crate::capi::{self, lent};
 use crate::fault::{self, Fault};
-use crate::{buffer, capi, ranks};
+use crate::{buffer, ranks};
 
 /// A value that C code made and that only C code can look into.
 struct Foreign {
@@ -74,17 +75,20 @@ pub unsafe extern "C" fn ravel_foreign_null(name: *const c_char) -> ! {
     fault::raise(Fault::new(format!("the C function {name} gave a null pointer")))
 }
 
-/// Ends the program because a C function gave another array than it is declared to give; a rank of -1 admits any.
+/// Ends the program because a C function gave another array than it is declared to give, or, if `object` is null, something that is no
+/// array; a rank of -1 admits any.
 ///
 /// # Safety
-/// `name` is a NUL-terminated text, `object` a valid object.
+/// `name` is a NUL-terminated text, `object` null or a valid object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_foreign_shape(name: *const c_char, object: *mut ArrayHeader, elem: i32, rank: i32) -> ! {
     // SAFETY: the caller says so.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
     // SAFETY: the caller says that a non-null pointer is a valid object.
     let given = NonNull::new(object)
-        .map_or("nothing".to_string(), |object| unsafe { ArrayRef::from_raw(object) }.description());
+        .map_or("a pointer that ravel_array_new or ravel_array_borrow (ravel.h) have not made".to_string(), |object| {
+            unsafe { ArrayRef::from_raw(object) }.description()
+        });
     let elem = u8::try_from(elem).ok().and_then(ElemTag::from_u8).map_or("another type", ElemTag::name);
     let axes = match rank {
         0 => "no axis".to_string(),
@@ -137,6 +141,9 @@ struct Interface {
     shape: *const (),
     here: *const (),
     pass: *const (),
+    lend: *const (),
+    back: *const (),
+    given: *const (),
     /// The functions of `ravel.h`.
     arrays: [*const (); 12],
 }
@@ -154,6 +161,9 @@ static INTERFACE: Interface = Interface {
     shape: ravel_foreign_shape as *const (),
     here: ravel_foreign_here as *const (),
     pass: ravel_foreign_pass as *const (),
+    lend: lent::ravel_foreign_lend as *const (),
+    back: lent::ravel_foreign_back as *const (),
+    given: lent::ravel_foreign_given as *const (),
     arrays: [
         capi::ravel_array_new as *const (),
         capi::ravel_array_borrow as *const (),

@@ -1,6 +1,5 @@
 //! IDX files, the format of the MNIST data: a magic number, the extents, the bytes; plain or compressed with gzip.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
@@ -10,7 +9,7 @@ use super::{Of, Text, natives};
 use crate::array::Array;
 use crate::buffer::count_of;
 use crate::fault::{Fault, shape_text};
-use crate::stream::{errno_of, path_of};
+use crate::stream::errno_of;
 
 /// Type code of unsigned bytes.
 const UNSIGNED_BYTES: u8 = 8;
@@ -22,7 +21,7 @@ fn read(name: &[u8]) -> Result<Array, Fault> {
     let shown = String::from_utf8_lossy(name).into_owned();
     let unreadable = |error: std::io::Error| Fault::new(format!("cannot read '{shown}': {}", read_error(&error)));
     let bytes = {
-        let file = File::open(path_of(name)).map_err(unreadable)?;
+        let (file, _) = super::data_files::opened(name)?;
         let mut source = BufReader::new(file);
         let start = std::io::BufRead::fill_buf(&mut source).map_err(unreadable)?;
         let mut bytes = Vec::new();

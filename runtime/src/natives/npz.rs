@@ -44,8 +44,8 @@ fn archive_error(name: &[u8], error: &ZipError) -> Fault {
 
 /// An archive in a file that begins like one.
 fn opened(name: &[u8]) -> Result<ZipArchive<BufReader<File>>, Fault> {
-    let mut file = File::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
-    if file.metadata().is_ok_and(|data| data.is_dir()) {
+    let (mut file, data) = super::data_files::opened(name)?;
+    if data.is_dir() {
         return Err(unreadable(name, &std::io::Error::from_raw_os_error(libc::EISDIR)));
     }
     let mut start = Vec::new();

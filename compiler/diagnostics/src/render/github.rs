@@ -1,6 +1,7 @@
 //! Commands on standard output that GitHub shows at the lines of a pull request.
 
 use super::lines::severity;
+use super::visible::worded;
 use crate::{Diagnostic, Severity};
 use ravel_source::{SourceMap, Span};
 
@@ -21,10 +22,10 @@ fn command(diagnostic: &Diagnostic, map: &SourceMap) -> String {
         }
         _ => String::new(),
     };
-    let mut text = diagnostic.title.clone();
+    let mut text = worded(&diagnostic.title);
     if let Some(help) = &diagnostic.help {
         text.push_str("\nHelp: ");
-        text.push_str(help);
+        text.push_str(&worded(help));
     }
     format!("::{kind} {place}title={}::{}\n", diagnostic.code, data(&text))
 }

@@ -1,8 +1,10 @@
 //! Diagnostic values to text, through ariadne.
 
+use super::visible::{Quoted, pictured, visible, worded};
 use crate::{Diagnostic, Severity};
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
 use ravel_source::{FileId, SourceMap, Span};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -29,21 +31,37 @@ impl ariadne::Span for Range {
 /// The texts that reports quote, indexed by line only when first quoted.
 struct Texts<'a> {
     map: &'a SourceMap,
-    sources: BTreeMap<FileId, Source<&'a str>>,
+    sources: BTreeMap<FileId, Source<Cow<'a, str>>>,
+    /// Of files with control characters, what is quoted instead.
+    quoted: BTreeMap<FileId, Option<Quoted>>,
+}
+
+impl Texts<'_> {
+    /// A range of the file in the text that is quoted.
+    fn shown(&mut self, at: Range) -> Range {
+        let map = self.map;
+        let quoted = self.quoted.entry(at.0).or_insert_with(|| Quoted::of(map.get(at.0).map_or("", |file| &file.text)));
+        match quoted {
+            Some(quoted) => Range(at.0, quoted.at(at.1.start)..quoted.at(at.1.end)),
+            None => at,
+        }
+    }
 }
 
 impl<'a> ariadne::Cache<FileId> for Texts<'a> {
-    type Storage = &'a str;
+    type Storage = Cow<'a, str>;
 
-    fn fetch(&mut self, id: &FileId) -> Result<&Source<&'a str>, impl fmt::Debug> {
-        let map = self.map;
-        Ok::<_, String>(
-            self.sources.entry(*id).or_insert_with(|| Source::from(map.get(*id).map_or("", |file| &*file.text))),
-        )
+    fn fetch(&mut self, id: &FileId) -> Result<&Source<Cow<'a, str>>, impl fmt::Debug> {
+        let (map, quoted) = (self.map, &self.quoted);
+        let text = || match quoted.get(id) {
+            Some(Some(quoted)) => Cow::Owned(quoted.text.clone()),
+            _ => Cow::Borrowed(map.get(*id).map_or("", |file| &*file.text)),
+        };
+        Ok::<_, String>(self.sources.entry(*id).or_insert_with(|| Source::from(text())))
     }
 
     fn display<'b>(&self, id: &'b FileId) -> Option<impl fmt::Display + 'b> {
-        self.map.get(*id).map(|file| file.name.clone())
+        self.map.get(*id).map(|file| visible(&file.name).into_owned())
     }
 }
 
@@ -52,7 +70,7 @@ const LONGEST_QUOTED_LINE: usize = 400;
 
 /// All reports in the given order, each followed by an empty line. Reports without a usable place are plain lines.
 pub fn render(diagnostics: &[Diagnostic], map: &SourceMap, color: bool) -> String {
-    let mut texts = Texts { map, sources: BTreeMap::new() };
+    let mut texts = Texts { map, sources: BTreeMap::new(), quoted: BTreeMap::new() };
     let mut out = String::new();
     for diagnostic in diagnostics {
         let quoted = range(diagnostic.span(), map).filter(|at| quotable(at, map));
@@ -72,8 +90,10 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
         Severity::Note => ReportKind::Advice,
     };
     let config = Config::default().with_index_type(IndexType::Byte).with_color(color);
-    let mut report =
-        Report::build(kind, at).with_config(config).with_code(diagnostic.code.text()).with_message(&diagnostic.title);
+    let mut report = Report::build(kind, texts.shown(at))
+        .with_config(config)
+        .with_code(diagnostic.code.text())
+        .with_message(worded(&diagnostic.title));
     // ariadne shows lines in the order of labels.
     let home = diagnostic.span().file;
     let mut labels: Vec<_> = diagnostic.labels.iter().collect();
@@ -88,12 +108,13 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
             (false, _) => Color::Cyan,
         };
         // ariadne underlines nothing for a label without text.
-        let message = if label.message.is_empty() { "here" } else { &label.message };
+        let message = if label.message.is_empty() { "here".to_string() } else { worded(&label.message) };
         let priority = i32::from(label.primary);
+        let place = texts.shown(place);
         report = report.with_label(Label::new(place).with_color(tint).with_priority(priority).with_message(message));
     }
     for note in diagnostic.notes.iter().chain(&diagnostic.instances_note()) {
-        report = report.with_note(note);
+        report = report.with_note(worded(note));
     }
     if let Some(help) = help(diagnostic) {
         report = report.with_help(help);
@@ -120,8 +141,7 @@ pub fn excerpt(span: Span, (label, remark): (&str, &str), map: &SourceMap) -> Op
         "" => "─".repeat(width),
         _ => format!("{}┬{} {label}", "─".repeat(width / 2), "─".repeat(width - width / 2 - 1)),
     };
-    // Other control characters would do something to the terminal.
-    let line = text[from..upto].trim_end().replace(|c: char| c.is_control() && c != '\t', " ");
+    let line: String = text[from..upto].trim_end().chars().map(pictured).collect();
     let (before, margin) = (blank(&text[from..at.1.start]), blank(&number));
     let reached = [&before, &marks, remark].map(|part| part.chars().count()).iter().sum::<usize>();
     let remark = match remark {
@@ -159,12 +179,13 @@ fn quotable(at: &Range, map: &SourceMap) -> bool {
 
 /// The help, with the option of `ravel check` that does what it says.
 fn help(diagnostic: &Diagnostic) -> Option<String> {
-    let help = diagnostic.help.as_ref()?;
-    let fix = diagnostic.fixes.iter().find(|fix| fix.title == *help);
+    let written = diagnostic.help.as_ref()?;
+    let fix = diagnostic.fixes.iter().find(|fix| fix.title == *written);
+    let help = worded(written);
     Some(match fix.map(|fix| fix.safe) {
         Some(true) => format!("{help}  [--fix]"),
         Some(false) => format!("{help}  [--fix --unsafe]"),
-        None => help.clone(),
+        None => help,
     })
 }
 
@@ -174,18 +195,19 @@ fn plain(diagnostic: &Diagnostic, map: &SourceMap, out: &mut String) {
         Severity::Warning => "Warning",
         Severity::Note => "Advice",
     };
-    out.push_str(&format!("[{}] {word}: {}\n", diagnostic.code, diagnostic.title));
+    out.push_str(&format!("[{}] {word}: {}\n", diagnostic.code, worded(&diagnostic.title)));
     for label in &diagnostic.labels {
         let place = if map.get(label.span.file).is_some() { map.describe(label.span) } else { String::new() };
-        match (place.is_empty(), label.message.is_empty()) {
+        let (place, message) = (visible(&place), worded(&label.message));
+        match (place.is_empty(), message.is_empty()) {
             (true, true) => {}
-            (true, false) => out.push_str(&format!("  {}\n", label.message)),
+            (true, false) => out.push_str(&format!("  {message}\n")),
             (false, true) => out.push_str(&format!("  at {place}\n")),
-            (false, false) => out.push_str(&format!("  {place}: {}\n", label.message)),
+            (false, false) => out.push_str(&format!("  {place}: {message}\n")),
         }
     }
     for note in diagnostic.notes.iter().chain(&diagnostic.instances_note()) {
-        out.push_str(&format!("  Note: {note}\n"));
+        out.push_str(&format!("  Note: {}\n", worded(note)));
     }
     if let Some(help) = help(diagnostic) {
         out.push_str(&format!("  Help: {help}\n"));
@@ -217,6 +239,27 @@ mod tests {
         let text = render(&[lost, past], &map, false);
         assert!(text.contains("[E0250] Error: no main\n  needed\n  Help: write one"), "{text}");
         assert!(text.contains("cut off"), "{text}");
+    }
+
+    #[test]
+    fn control_characters_are_shown() {
+        let mut map = SourceMap::default();
+        let file = map.add("a\u{1b}[0m.sac", "x = \"\u{1b}[31mred\"; y = $;\n");
+        let at = Span::new(file, 20, 21);
+        assert_eq!(map.snippet(at), "$");
+        let report = Diagnostic::error(Code::BadToken, "stray \u{7}").at(at, "\u{1b}here").with_help("\rhelp");
+        let text = render(std::slice::from_ref(&report), &map, false);
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        assert!(
+            text.contains("stray \\x07") && text.contains("a\\x1b[0m.sac:1:21") && text.contains("␛[31mred"),
+            "{text}"
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        let quoted = lines.iter().position(|line| line.contains("␛[31m")).expect("the line is quoted");
+        let column = |line: &str, sign: char| line.chars().position(|c| c == sign);
+        assert_eq!(column(lines[quoted], '$'), column(lines[quoted + 1], '┬'), "{text}");
+        let line = excerpt(at, ("", ""), &map).expect("a short line");
+        assert!(line.contains("␛[31mred"), "{line}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One line for each report, as compilers of C print them: lists of editors understand it.
 
+use super::visible::{visible, worded};
 use crate::{Diagnostic, Severity};
 use ravel_source::SourceMap;
 
@@ -10,10 +11,10 @@ pub fn render(diagnostics: &[Diagnostic], map: &SourceMap) -> String {
 /// `file:line:column: error[E0312]: text`.
 pub fn short(diagnostic: &Diagnostic, map: &SourceMap) -> String {
     let place = match map.get(diagnostic.span().file) {
-        Some(_) => format!("{}: ", map.describe(diagnostic.span())),
+        Some(_) => format!("{}: ", visible(&map.describe(diagnostic.span()))),
         None => String::new(),
     };
-    let title = one_line(&diagnostic.title);
+    let title = worded(&one_line(&diagnostic.title));
     let instances = match diagnostic.instances.len() {
         0 | 1 => String::new(),
         several => format!(" (in {several} instances)"),

@@ -5,6 +5,7 @@ mod human;
 mod json;
 mod lines;
 mod sarif;
+mod visible;
 
 pub use human::excerpt;
 pub use lines::short;

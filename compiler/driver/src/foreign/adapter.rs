@@ -16,8 +16,8 @@ const HEAD: &str = r#"typedef struct {
     long long shape[];
 } ravel_object;
 #ifdef RAVEL_LINKED
-extern ravel_object *ravel_alloc(unsigned char elem, unsigned rank, const long long *shape);
-extern ravel_object *ravel_copy(ravel_object *);
+extern ravel_object *ravel_alloc(unsigned char elem, unsigned rank, const long long *shape, const char *);
+extern ravel_object *ravel_copy(ravel_object *, const char *);
 extern ravel_object *ravel_string_new(const char *, long long);
 extern ravel_object *ravel_foreign_box(void *, void (*)(void *));
 extern void *ravel_foreign_value(ravel_object *);
@@ -25,10 +25,13 @@ extern void ravel_foreign_null(const char *);
 extern void ravel_foreign_shape(const char *, ravel_object *, int, int);
 extern unsigned char ravel_foreign_here(void);
 extern void ravel_foreign_pass(const char *, const unsigned char *, unsigned long long *, long long);
+extern void *ravel_foreign_lend(ravel_object *);
+extern void ravel_foreign_back(void *);
+extern ravel_object *ravel_foreign_given(void *);
 #else
 struct ravel_interface {
-    ravel_object *(*alloc)(unsigned char, unsigned, const long long *);
-    ravel_object *(*copy)(ravel_object *);
+    ravel_object *(*alloc)(unsigned char, unsigned, const long long *, const char *);
+    ravel_object *(*copy)(ravel_object *, const char *);
     ravel_object *(*string)(const char *, long long);
     ravel_object *(*box)(void *, void (*)(void *));
     void *(*value)(ravel_object *);
@@ -36,6 +39,9 @@ struct ravel_interface {
     void (*shape)(const char *, ravel_object *, int, int);
     unsigned char (*here)(void);
     void (*pass)(const char *, const unsigned char *, unsigned long long *, long long);
+    void *(*lend)(ravel_object *);
+    void (*back)(void *);
+    ravel_object *(*given)(void *);
     ravel_object *(*array_new)(unsigned, int, const long long *);
     ravel_object *(*array_borrow)(const void *, unsigned, int, const long long *, void (*)(void *), void *);
     void *(*array_data)(ravel_object *);
@@ -59,6 +65,9 @@ const struct ravel_interface *ravel_foreign_interface;
 #define ravel_foreign_shape ravel_foreign_interface->shape
 #define ravel_foreign_here ravel_foreign_interface->here
 #define ravel_foreign_pass ravel_foreign_interface->pass
+#define ravel_foreign_lend ravel_foreign_interface->lend
+#define ravel_foreign_back ravel_foreign_interface->back
+#define ravel_foreign_given ravel_foreign_interface->given
 #define FORWARD(result, name, params, args) \
     __attribute__((visibility("hidden"))) result ravel_##name params { return ravel_foreign_interface->name args; }
 FORWARD(ravel_object *, array_new, (unsigned t, int r, const long long *s), (t, r, s))
@@ -111,7 +120,7 @@ fn inner(form: &Form) -> String {
     match form {
         Form::Scalar(basic) => c_type(*basic).to_string(),
         Form::Array(basic) => format!("{} *", c_type(*basic)),
-        Form::Whole(_) => "ravel_object *".to_string(),
+        Form::Whole(_) => "void *".to_string(),
         Form::Text => "char *".to_string(),
         Form::Handle { .. } => "void *".to_string(),
     }
@@ -131,7 +140,7 @@ fn passed(form: &Form, p: usize) -> String {
     match form {
         Form::Scalar(_) => format!("p{p}"),
         Form::Array(_) => format!("p{p}->data"),
-        Form::Whole(_) => format!("p{p}"),
+        Form::Whole(_) => format!("l{p}"),
         Form::Text => format!("t{p}"),
         Form::Handle { .. } => format!("ravel_foreign_value(p{p})"),
     }
@@ -184,10 +193,19 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
     for (r, result) in results.iter().enumerate() {
         let ty = inner(&result.form);
         match (result.shared, &result.form) {
-            (Some(p), Form::Array(_) | Form::Whole(_)) => writeln!(out, "    ravel_object *r{r} = ravel_copy(p{p});")?,
+            (Some(p), Form::Array(_) | Form::Whole(_)) => {
+                writeln!(out, "    ravel_object *r{r} = ravel_copy(p{p}, 0);")?
+            }
             (Some(p), form) => writeln!(out, "    {ty} r{r} = {};", passed(form, p))?,
             (None, _) => writeln!(out, "    {ty} r{r} = 0;")?,
         }
+    }
+    // An array of open rank is lent as its elements, which stand for it; one that C changes is the result's.
+    let lent = |p: usize| matches!(params[p].form, Form::Whole(_));
+    for p in (0..params.len()).filter(|p| lent(*p)) {
+        let whose =
+            results.iter().position(|result| result.shared == Some(p)).map_or(format!("p{p}"), |r| format!("r{r}"));
+        writeln!(out, "    void *l{p} = ravel_foreign_lend({whose});")?;
     }
     let mut arguments = Vec::new();
     for position in 1..=last {
@@ -195,7 +213,7 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
         let param = params.iter().position(|param| param.position == position);
         arguments.push(match (result, param) {
             (Some(r), Some(p)) if matches!(params[p].form, Form::Array(_)) => format!("r{r}->data"),
-            (Some(r), Some(p)) if matches!(params[p].form, Form::Whole(_)) => format!("r{r}"),
+            (Some(_), Some(p)) if lent(p) => format!("l{p}"),
             (Some(r), _) => format!("&r{r}"),
             (None, Some(p)) => passed(&params[p].form, p),
             (None, None) => "0".to_string(),
@@ -206,12 +224,16 @@ fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Resul
     for (r, result) in results.iter().enumerate() {
         if matches!(result.form, Form::Whole(_)) && result.shared.is_none() {
             writeln!(out, "    if (!r{r}) ravel_foreign_null(\"{name}\");")?;
-            // What the function was lent is not its own to give.
-            for p in (0..params.len()).filter(|p| matches!(params[*p].form, Form::Whole(_))) {
-                writeln!(out, "    if (r{r} == p{p}) r{r} = ravel_copy(p{p});")?;
+            // What the function was lent is not its own to give; an array without elements stands for itself.
+            for p in (0..params.len()).filter(|p| lent(*p)) {
+                writeln!(out, "    if (r{r} == p{p}) r{r} = ravel_copy(p{p}, 0); else")?;
             }
+            writeln!(out, "    r{r} = ravel_foreign_given(r{r});")?;
         }
         convert(out, (n, r), result, name)?;
+    }
+    for p in (0..params.len()).filter(|p| lent(*p)) {
+        writeln!(out, "    ravel_foreign_back(l{p});")?;
     }
     if signature.by_root && !results.is_empty() {
         writeln!(out, "    unsigned long long w[{}] = {{0}};", results.len())?;
@@ -280,7 +302,7 @@ fn convert(out: &mut String, (n, r): (usize, usize), result: &CResult, name: &st
             let (tag, axes) = (tag(basic.elem()) as u8, result.rank.map_or(-1, |rank| rank as i64));
             writeln!(
                 out,
-                "    if (v{r}->kind != 0 || v{r}->elem != {tag}{rank}{fixed}) ravel_foreign_shape(\"{name}\", v{r}, {tag}, {axes});"
+                "    if (!v{r} || v{r}->kind != 0 || v{r}->elem != {tag}{rank}{fixed}) ravel_foreign_shape(\"{name}\", v{r}, {tag}, {axes});"
             )
         }
         Form::Array(basic) => {
@@ -292,7 +314,7 @@ fn convert(out: &mut String, (n, r): (usize, usize), result: &CResult, name: &st
             let extents: Vec<String> = result.extents.iter().map(extent).collect();
             let (rank, tag) = (extents.len(), tag(basic.elem()) as u8);
             writeln!(out, "    long long s{r}[] = {{{}}};", extents.join(", "))?;
-            writeln!(out, "    ravel_object *v{r} = ravel_alloc({tag}, {rank}, s{r});")?;
+            writeln!(out, "    ravel_object *v{r} = ravel_alloc({tag}, {rank}, s{r}, 0);")?;
             writeln!(out, "    if (v{r}->count > 0 && !r{r}) ravel_foreign_null(\"{name}\");")?;
             writeln!(out, "    if (v{r}->count > 0) __builtin_memcpy(v{r}->data, r{r}, v{r}->count * sizeof *r{r});")?;
             writeln!(out, "    __builtin_free(r{r});")

@@ -11,7 +11,7 @@ pub(super) enum Form {
     Scalar(Basic),
     /// The elements in row-major order.
     Array(Basic),
-    /// A `ravel_array *`: what the declaration does not tell of the shape, the array does.
+    /// An array of open rank: C gets its elements, which are a `ravel_array *` as well. As a result it is a `ravel_array *`.
     Whole(Basic),
     /// A NUL-terminated text.
     Text,

@@ -15,6 +15,9 @@ const MOST_WORDS: usize = 4;
 const MISLEADING: &[&str] =
     &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"];
 
+/// How repositories may be reached; other transports of git run programs, or read descriptors of this process.
+const PROTOCOLS: &[&str] = &["https", "ssh", "git", "file"];
+
 /// Why something could not be had.
 #[derive(Clone, Debug, Default)]
 pub struct Trouble {
@@ -58,6 +61,7 @@ impl Repository {
     /// # Errors
     /// There is no cache.
     pub fn new(url: &str) -> Result<Repository, Trouble> {
+        admitted(url).map_err(|(title, help)| Trouble::new(title).with_help(help))?;
         let cache = cache::folder().ok_or_else(|| {
             Trouble::new("there is no cache folder for git dependencies")
                 .with_help("name one by RAVEL_CACHE, or keep the sources in the package: `ravel vendor`")
@@ -194,6 +198,7 @@ fn git<'a>(arguments: impl IntoIterator<Item = &'a str>, variables: &[(&str, &st
         command.env_remove(name);
     }
     // Nobody is there to type a password, and what git says is looked at.
+    command.env("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":"));
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").args(arguments).stdin(Stdio::null());
     let output = command
         .envs(variables.iter().copied())
@@ -216,6 +221,44 @@ pub fn is_path(url: &str) -> bool {
     !url.split('/').next().unwrap_or_default().contains(':')
 }
 
+/// Whether git may be told the address of a repository, which anybody may have written.
+///
+/// # Errors
+/// What is wrong with it, and what to write.
+pub fn admitted(url: &str) -> Result<(), (String, String)> {
+    let known =
+        "an address is `https://...`, `ssh://...`, `git://...`, `file://...`, `host:path` or a path".to_string();
+    let refuse = |title: String| Err((title, known.clone()));
+    // Hosts and paths that begin with - are options of ssh.
+    let is_option = |part: &str| part.trim_start_matches('/').starts_with('-');
+    if let Some((helper, _)) = url.split_once("::").filter(|(helper, _)| !helper.contains(['/', '@', '['])) {
+        return refuse(format!("git is not told to fetch by `{helper}`"));
+    }
+    if let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| !scheme.contains('/')) {
+        if scheme == "http" {
+            return Err(("git is not told to fetch by `http`".to_string(), format!("write `https://{rest}`")));
+        }
+        if !PROTOCOLS.contains(&scheme) {
+            return refuse(format!("git is not told to fetch by `{scheme}`"));
+        }
+        let host = rest.split('/').next().unwrap_or_default();
+        let host = host.rsplit('@').next().unwrap_or_default();
+        if is_option(rest) || is_option(host) {
+            return refuse(format!("`{url}` has an option of ssh for a host"));
+        }
+        return Ok(());
+    }
+    if is_path(url) {
+        return if url.starts_with('-') { refuse(format!("`{url}` is an option of git")) } else { Ok(()) };
+    }
+    let (host, path) = url.split_once(':').unwrap_or((url, ""));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    if host.is_empty() || is_option(host) || is_option(path) || url.starts_with('-') {
+        return refuse(format!("`{url}` has an option of ssh for a host or a path"));
+    }
+    Ok(())
+}
+
 /// An address with one spelling: relative paths count from `folder`, which has no links. The repository need not be there.
 pub fn address(url: &str, folder: &Path) -> String {
     if !is_path(url) {
@@ -230,4 +273,46 @@ pub fn address(url: &str, folder: &Path) -> String {
         }
     }
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_run_something_are_refused() {
+        let good = [
+            "https://example.org/a.git",
+            "ssh://git@example.org/a",
+            "ssh://git@example.org:22/a",
+            "git://example.org/a",
+            "file:///srv/a",
+            "git@example.org:a/b.git",
+            "example.org:a",
+            "/srv/a",
+            "../a",
+            "a/b::c",
+        ];
+        for url in good {
+            assert_eq!(admitted(url), Ok(()), "{url}");
+        }
+        let bad = [
+            "fd::17",
+            "ext::sh -c date",
+            "ext::https://example.org/a",
+            "ftp://example.org/a",
+            "http://example.org/a",
+            "HTTPS+x://example.org/a",
+            "ssh://-oProxyCommand=date/a",
+            "ssh://git@-oProxyCommand=date/a",
+            "-oProxyCommand=date:a",
+            "git@-oProxyCommand=date:a",
+            "example.org:-a",
+            ":a",
+            "--upload-pack=date",
+        ];
+        for url in bad {
+            assert!(admitted(url).is_err(), "{url}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! A manifest only finds things. What it says wrong is reported at its place in the file, as mistakes of programs are.
 
 use crate::files::read_text;
+use crate::project::git::admitted;
 use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 use ravel_source::{FileId, SourceMap, Span};
 use std::ops::Range;
@@ -287,6 +288,11 @@ impl Reader<'_> {
                 self.report(self.of(value), format!("`{text}` is no {key}"), "");
                 return None;
             }
+            if let ("git", Err((title, help))) = (key, admitted(text)) {
+                self.report(self.of(value), title, "");
+                self.reports.last_mut()?.help = Some(help);
+                return None;
+            }
             *slot = Some((text.to_string(), self.of(value)));
         }
         let place = self.of(value);
@@ -433,6 +439,10 @@ mod tests {
             (&format!("{head}[dependencies]\nb = \"1.0\""), "`b` must be a table | \"1.0\""),
             (&format!("{head}[dependencies]\nb = {{}}"), "nothing says where `b` is | {}"),
             (&format!("{head}[dependencies]\nb = {{ git = \"-x\" }}"), "`-x` is no git | \"-x\""),
+            (
+                &format!("{head}[dependencies]\nb = {{ git = \"fd::17\" }}"),
+                "git is not told to fetch by `fd` | \"fd::17\"",
+            ),
             (&format!("{head}[dependencies]\nb = {{ path = \"x\", rev = \"y\" }}"), "`rev` is about `git` | \"y\""),
             (&format!("{head}[define]\nN = 1.5"), "`N` must be a string, a decimal integer or true | 1.5"),
             (&format!("{head}[test]\ntolerance = -1"), "`tolerance` must be a number from 0 on | -1"),

@@ -9,11 +9,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// The transcripts of a file, as sessions: those of a page are one, those of a comment have one each.
+/// The transcripts of a file, as sessions. Those of a page are one, and so are those in the comments of a SaC file: they are read from top to
+/// bottom, and a later one uses what an earlier one has made.
 pub fn sessions(file: &Path, text: &str) -> Vec<Vec<Block>> {
     let sessions = match file.extension().and_then(|extension| extension.to_str()) {
         Some("md") => vec![transcript::of_page(text)],
-        Some("sac") => transcript::of_comments(text).into_iter().map(|block| vec![block]).collect(),
+        Some("sac") => vec![transcript::of_comments(text)],
         Some("txt") => vec![transcript::of_text(text).into_iter().collect()],
         _ => Vec::new(),
     };

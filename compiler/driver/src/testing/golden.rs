@@ -4,6 +4,7 @@ use super::child::{self, Limits};
 use super::follow::file_outcome;
 use super::{Kind, Outcome, Settings};
 use crate::backend::Backend;
+use ravel_runtime::inputs;
 use ravel_runtime::outputs::{self, Folder};
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +24,7 @@ pub fn run(settings: &Settings, program: &Path, file: &Path, backend: Backend) -
         return Ok(vec![outcome]);
     }
     let folder = Folder::temporary().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
-    let companion = |extension| std::fs::read(file.with_extension(extension)).unwrap_or_default();
+    let companion = |extension| inputs::read(&file.with_extension(extension)).unwrap_or_default();
     let mut command = Command::new(program);
     command.arg("run").args(&settings.source).args(["--backend", backend.name()]);
     command.args(["--threads", &settings.threads.to_string()]).arg(file);

@@ -13,6 +13,7 @@
 
 use crate::edit::{Copier, Renames, all_insts, any_inst, size_of, syms_of};
 use crate::pass::{Context, Pass, Run};
+use ravel_source::Span;
 use ravel_types::{Affine, Elem, HashMap};
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
 use std::collections::BTreeMap;
@@ -178,7 +179,10 @@ fn inline_into(func: &mut Func, funcs: &cranelift_entity::PrimaryMap<FuncId, Fun
                 out.push(inst);
                 continue;
             }
+            let site = func.insts[inst].span;
+            let copies = func.insts.len();
             let yields = copy_body(func, source, &args, &mut out);
+            move_places(func, copies, source, site);
             let results = func.insts[inst].results.clone();
             for (old, new) in results.into_iter().zip(yields) {
                 renames.set(old, new);
@@ -189,6 +193,19 @@ fn inline_into(func: &mut Func, funcs: &cranelift_entity::PrimaryMap<FuncId, Fun
     }
     renames.apply(func);
     changed
+}
+
+/// The body of a function of the library has the place of the user's call that it was made for: the copy, from the instruction
+/// number `copies` on, has that of this call. Code of the function's own file keeps its places.
+fn move_places(func: &mut Func, copies: usize, source: &Func, site: Span) {
+    if site.is_none() || source.span.is_none() {
+        return;
+    }
+    for inst in func.insts.values_mut().skip(copies) {
+        if !inst.span.is_none() && inst.span.file != source.span.file {
+            inst.span = site;
+        }
+    }
 }
 
 fn copy_body(func: &mut Func, source: &Func, args: &[Value], out: &mut Vec<Inst>) -> Vec<Value> {

@@ -437,6 +437,7 @@ impl Lower<'_, '_> {
         let rank = self.b.i32(1);
         let shape = self.b.stack_slot(8, 8);
         self.b.store(groups, shape, 0, Access::ALIGNED);
-        self.helper_ptr("ravel_alloc", &[tag, rank, shape])
+        let position = self.present_place();
+        self.helper_ptr("ravel_alloc", &[tag, rank, shape, position])
     }
 }

@@ -108,18 +108,16 @@ impl Lower<'_, '_> {
 
     /// A new array with undefined elements (null handles).
     pub fn allocate(&mut self, elem: Elem, extents: &[Ext], span: Span) -> Val {
-        if extents.iter().any(|e| matches!(e, Ext::Val(_))) {
-            self.set_position(span);
-        }
+        let position = if span.is_none() { self.present_place() } else { self.position(span) };
         let shape = if extents.is_empty() { self.b.null() } else { self.shape_memory(extents) };
         let tag = self.b.iconst(Ty::I8, i64::from(elem.tag()));
         let rank = self.b.i32(extents.len() as i32);
         let constant = extents.iter().all(|e| matches!(e, Ext::Const(_)));
         if let Some(spares) = self.spares_for(elem, constant) {
-            return self.allocate_spare(spares, tag, rank, shape);
+            return self.allocate_spare(spares, [tag, rank, shape], position);
         }
-        let alloc = self.cx.runtime("ravel_alloc", &[Ty::I8, Ty::I32, Ty::PTR], Some(Ty::PTR));
-        self.b.call_extern(alloc, &[tag, rank, shape], Some(Ty::PTR)).expect("ravel_alloc returns the array")
+        let alloc = self.cx.runtime("ravel_alloc", &[Ty::I8, Ty::I32, Ty::PTR, Ty::PTR], Some(Ty::PTR));
+        self.b.call_extern(alloc, &[tag, rank, shape, position], Some(Ty::PTR)).expect("ravel_alloc returns the array")
     }
 
     /// An array constant: static data.

@@ -33,6 +33,14 @@ impl Lower<'_, '_> {
         self.b.data_addr(text)
     }
 
+    /// Address of the text of the place that is lowered at the moment; null if that has none.
+    pub fn present_place(&mut self) -> Val {
+        match self.emit.at {
+            Some(span) => self.position(span),
+            None => self.b.null(),
+        }
+    }
+
     /// Tells the runtime where a function that may fault is called.
     pub fn set_position(&mut self, span: Span) {
         if span.is_none() {

@@ -236,7 +236,7 @@ impl<'f> Flow<'f> {
 
     /// The array that a call of `ravel_alloc` makes, if its shape is constant.
     fn array(&self, module: &Module, args: &[Value]) -> Option<(Content, i64)> {
-        let &[tag, rank, shape] = args else { return None };
+        let &[tag, rank, shape, _] = args else { return None };
         let tag = u8::try_from(*self.constants.get(&tag)?).ok()?;
         let rank = usize::try_from(*self.constants.get(&rank)?).ok()?;
         let elem_bytes = layout::plain_bytes(tag)?;

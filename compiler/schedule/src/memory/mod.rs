@@ -183,8 +183,9 @@ impl Lower<'_, '_> {
     }
 
     fn copy(&mut self, object: Val) -> Val {
-        let copy = self.cx.runtime("ravel_copy", &[Ty::PTR], Some(Ty::PTR));
-        self.b.call_extern(copy, &[object], Some(Ty::PTR)).expect("ravel_copy returns the copy")
+        let position = self.present_place();
+        let copy = self.cx.runtime("ravel_copy", &[Ty::PTR, Ty::PTR], Some(Ty::PTR));
+        self.b.call_extern(copy, &[object, position], Some(Ty::PTR)).expect("ravel_copy returns the copy")
     }
 
     /// The object of an owned value; the caller has the reference from now on, and the value can still be read.

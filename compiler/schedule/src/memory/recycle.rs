@@ -130,8 +130,8 @@ impl Lower<'_, '_> {
     }
 
     /// [`Lower::allocate`] from spare objects.
-    pub fn allocate_spare(&mut self, spares: Spares, tag: Val, rank: Val, shape: Val) -> Val {
+    pub fn allocate_spare(&mut self, spares: Spares, [tag, rank, shape]: [Val; 3], position: Val) -> Val {
         let n = self.b.i64(spares.n);
-        self.helper_ptr("ravel_spare_alloc", &[tag, rank, shape, spares.slots, n])
+        self.helper_ptr("ravel_spare_alloc", &[tag, rank, shape, spares.slots, n, position])
     }
 }

@@ -121,7 +121,10 @@ impl Lower<'_, '_> {
         let bytes = self.times(count, layout.bytes);
         let partials = match layout.is_in_function() {
             true => self.scratch(layout.most_bytes()),
-            false => self.helper_ptr("ravel_scratch_alloc", &[bytes]),
+            false => {
+                let position = self.present_place();
+                self.helper_ptr("ravel_scratch_alloc", &[bytes, position])
+            }
         };
         FoldChunks { inst, part, folds, cut, count, begun, inside, layout, partials, bytes }
     }
@@ -211,7 +214,8 @@ impl Lower<'_, '_> {
         let rank = self.b.load(Ty::I32, like, layout::OFFSET_RANK, Access::ALIGNED);
         let offset = self.b.i64(i64::from(layout::OFFSET_SHAPE));
         let shape = self.b.ptr_add(like, offset);
-        let object = self.helper_ptr("ravel_alloc", &[tag, rank, shape]);
+        let position = self.present_place();
+        let object = self.helper_ptr("ravel_alloc", &[tag, rank, shape, position]);
         let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
         let count = self.count_of(object);
         self.fill(elem, data, Ext::Val(count), scalar);

@@ -180,7 +180,8 @@ impl Lower<'_, '_> {
             let cells = self.times(tiles, (plan.rows.width * plan.columns.width * plan.bytes) as i64);
             all = self.b.add(all, cells);
         }
-        let memory = self.helper_ptr("ravel_scratch_alloc", &[all]);
+        let position = self.present_place();
+        let memory = self.helper_ptr("ravel_scratch_alloc", &[all, position]);
         let columns = self.b.ptr_add(memory, bytes[0]);
         let cells = plan.collapsed().map(|_| self.b.ptr_add(memory, panels));
         self.other_axes(&nest, Blocks { trips, block, rows: memory, columns, cells }, 0)?;

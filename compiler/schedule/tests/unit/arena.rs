@@ -23,7 +23,7 @@ fn words(count: usize) -> Vec<Param> {
 impl Draft {
     fn new(results: &[Ty]) -> Draft {
         let mut module = Module::new();
-        let types = [Ty::I8, Ty::I32, Ty::PTR].map(|ty| Param { ty, signed: false });
+        let types = [Ty::I8, Ty::I32, Ty::PTR, Ty::PTR].map(|ty| Param { ty, signed: false });
         let alloc = module.extern_func("ravel_alloc", &types, Some(Ty::PTR));
         let (b, params) = FuncBuilder::new("f", &[Ty::I64, Ty::PTR], results);
         Draft { module, b, params, alloc }
@@ -38,7 +38,8 @@ impl Draft {
 
     fn array_of(&mut self, shape: Value) -> Value {
         let (tag, rank) = (self.b.iconst(Ty::I8, 11), self.b.i32(1));
-        self.b.call_extern(self.alloc, &[tag, rank, shape], Some(Ty::PTR)).expect("ravel_alloc has a result")
+        let position = self.b.null();
+        self.b.call_extern(self.alloc, &[tag, rank, shape, position], Some(Ty::PTR)).expect("ravel_alloc has a result")
     }
 
     fn data(&mut self, object: Value) -> Value {

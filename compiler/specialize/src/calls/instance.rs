@@ -56,6 +56,8 @@ pub struct Instance {
     pub key: Rc<Key>,
     pub history: History,
     func: FuncId,
+    /// The user's call that it was made for.
+    site: Span,
     /// Result kinds over the parameter symbols; while under construction, the current assumption.
     results: Vec<Kind>,
     pub under_construction: bool,
@@ -128,7 +130,10 @@ impl Spec<'_> {
         let callee_kinds: Vec<Kind> = kinds.iter().map(|k| k.map_forms(&mut |a| Some(renaming.callee(a)))).collect();
         let key = Key { fun: id, families, args: callee_kinds };
         let index = match self.known_instance(&key) {
-            Some(index) => index,
+            Some(index) => {
+                self.note_shared(id, self.instances[index].site);
+                index
+            }
             None => self.build(&Rc::new(key), span),
         };
         if self.instances[index].under_construction {
@@ -180,6 +185,7 @@ impl Spec<'_> {
             key: key.clone(),
             history: History::default(),
             func,
+            site: self.user_site(),
             results: vec![Kind::Bottom; count],
             under_construction: true,
             assumed: false,
