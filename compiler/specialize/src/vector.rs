@@ -248,12 +248,10 @@ impl Spec<'_> {
     /// Executes one branch in a region of its own.
     pub fn arm<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> (Region, T) {
         self.conditional += 1;
-        self.branches += 1;
         let opened = self.em.open();
         let values = run(self);
         let region = self.em.close(opened);
         self.conditional -= 1;
-        self.branches -= 1;
         (region, values)
     }
 
