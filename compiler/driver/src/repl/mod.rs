@@ -214,7 +214,12 @@ impl Session {
                     self.options.folders.push(folder.to_path_buf());
                 }
                 match crate::files::module_of(&text) {
-                    Some(module) => self.begin(&name, &format!("use {module}: all;\n"), true),
+                    Some(module) => {
+                        // What is taken in is not the text of the file, and so not called like it.
+                        let folder = path.parent().unwrap_or(Path::new("")).join(".");
+                        let name = folder.join(path.file_name().unwrap_or_default()).display().to_string();
+                        self.begin(&name, &format!("use {module}: all;\n"), true)
+                    }
                     None => self.begin(&name, &text, true),
                 }
             }
