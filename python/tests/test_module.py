@@ -88,6 +88,13 @@ def test_files(tmp_path):
         shapes.area(1.0, 1.0)
 
 
+def test_a_file_that_is_a_module(tmp_path):
+    text = "module Shapes;\nuse Array: all;\nexport { area };\ndouble area(double a, double b)\n{\n    return a * b;\n}\n"
+    (tmp_path / "Shapes.sac").write_text(text)
+    with ravel.module(tmp_path / "Shapes.sac") as shapes:
+        assert shapes.area(2.0, 3.0) == 6.0
+
+
 def test_definitions_are_replaced():
     m = ravel.module("int f(int a) { return a + 1; }")
     assert m.f(1) == 2

@@ -9,6 +9,12 @@ use ravel_syntax::{ast, elsewhere, elsewhere_value, print_expr};
 pub fn unknown_module(name: &str, at: Span, known: &[String]) -> Diagnostic {
     let report =
         Diagnostic::error(Code::UnknownModule, format!("module `{name}` not found")).at(at, "no file of this name");
+    // What the original compiler loads into every program.
+    if name == "sacprelude" || name.starts_with("sacprelude_") {
+        return report
+            .with_note("it is the prelude of the compiler sac2c: its functions are built in here, or in the library")
+            .with_help("leave the line out, and `use Array: all;` for functions on arrays");
+    }
     let other_case = known.iter().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
     match other_case.or_else(|| did_you_mean(name, known.iter().map(String::as_str))) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
@@ -164,6 +170,19 @@ pub fn not_offered(module: &str, name: &str, at: Span, why: NotOffered, offered:
         }
         (NotOffered::Unknown, Some(close)) => report.with_help(format!("did you mean `{close}`?")),
         (NotOffered::Unknown, None) => report,
+    }
+}
+
+/// A file qualifies a name with its own name and has no such definition.
+pub fn not_defined(file: &str, name: &str, at: Span, program: bool, own: &[&str]) -> Diagnostic {
+    let title = match program {
+        true => format!("this program defines no `{name}`, and there is no module `{file}`"),
+        false => format!("module `{file}` defines no `{name}`"),
+    };
+    let report = Diagnostic::error(Code::NotExported, title).at(at, format!("`{file}` is this file"));
+    match did_you_mean(name, own.iter().copied()) {
+        Some(close) => report.with_help(format!("did you mean `{file}::{close}`?")),
+        None => report,
     }
 }
 

@@ -58,6 +58,13 @@ impl Visible {
         own.operators.iter().for_each(|name| self.0.add_operator(&name.name));
     }
 
+    /// Adds what the file `name` defines itself, as it can qualify it.
+    pub(crate) fn add_qualified(&mut self, name: &Text, scanned: &Scanned) {
+        let own = ravel_syntax::prescan(&scanned.tokens);
+        own.types.iter().for_each(|ty| self.0.add_type(Some(name), &ty.name));
+        own.structs.iter().for_each(|record| self.0.add_struct(Some(name), &record.name));
+    }
+
     pub(crate) fn into_names(self) -> TypeNames {
         self.0
     }

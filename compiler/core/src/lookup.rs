@@ -83,9 +83,9 @@ impl Core<'_> {
         let here = self.module(module);
         let tables = match &name.module {
             None => [&here.used, &here.own],
-            Some(other) if *other == here.name => [&here.own, &here.own],
             Some(other) => match here.mentions.get(other) {
                 Some(other) => [&self.module(*other).exported, &self.module(*other).provided],
+                None if *other == here.name => [&here.own, &here.own],
                 None => return Err(Missing::Reported),
             },
         };
@@ -149,9 +149,12 @@ impl Core<'_> {
     /// Reports a qualified name that its module does not offer.
     pub(crate) fn report_not_offered(&mut self, module: ModId, name: &QName) {
         let here = self.module(module);
-        let Some(source) = name.module.as_ref().and_then(|other| here.mentions.get(other)) else { return };
-        let source = self.module(*source);
-        let diagnostic = source.not_offered(&name.name, name.span, false);
+        let Some(source) = &name.module else { return };
+        let diagnostic = match here.mentions.get(source) {
+            Some(source) => self.module(*source).not_offered(&name.name, name.span, false),
+            None if *source == here.name => here.not_defined(&name.name, name.span),
+            None => return,
+        };
         self.reports.push(diagnostic);
     }
 

@@ -60,6 +60,13 @@ impl Module {
         }
     }
 
+    /// The report about a name that this module, which qualifies it with its own name, does not define.
+    pub fn not_defined(&self, name: &str, at: Span) -> Diagnostic {
+        let mut own: Vec<&str> = self.own.names().map(|name| &**name).collect();
+        own.sort_unstable();
+        report::not_defined(&self.name, name, at, matches!(self.file.header, Header::Program), &own)
+    }
+
     /// The report about a name that this module does not offer to others.
     pub fn not_offered(&self, name: &str, at: Span, provided: bool) -> Diagnostic {
         let why = match (provided, self.own.get(name)) {
@@ -223,7 +230,7 @@ impl Core<'_> {
         let mut incomplete = false;
         let mut resolved = Vec::new();
         for mention in &scanned.mentions {
-            if mention.module == name && mention.qualified {
+            if mention.qualified && mention.module == name && self.is_own_name(&name, file_name, &scanned) {
                 continue;
             }
             if mentions.contains_key(&mention.module) {
@@ -248,7 +255,10 @@ impl Core<'_> {
         let lasts = !is_root && scanned.is_lasting && resolved.iter().flatten().all(|module| module.0 < OWN);
         let place = Place { file: file_name, mentions: resolved, lasts };
         let before = std::mem::take(&mut self.reports);
-        let visible = self.visible_types(&scanned, &mentions);
+        let mut visible = self.visible_types(&scanned, &mentions);
+        if !mentions.contains_key(&name) && scanned.mentions.iter().any(|mention| mention.module == name) {
+            visible.add_qualified(&name, &scanned);
+        }
         let mut problems = Diagnostics::new();
         let parsed = frontend::parse(&scanned, &visible, &mut problems);
         let mut lost: HashSet<Text> = HashSet::default();
@@ -289,6 +299,12 @@ impl Core<'_> {
         let reports: Vec<Diagnostic> = std::mem::replace(&mut self.reports, before).into_iter().collect();
         self.reports.extend(reports.iter().cloned());
         self.enter_module(module, place, reports)
+    }
+
+    /// Whether the file's own name, as a qualifier, means the file. A program may share its name with a module, which is
+    /// then what is meant.
+    fn is_own_name(&mut self, name: &Text, file_name: &str, scanned: &Scanned) -> bool {
+        scanned.header.is_some() || self.loader.find_module(name, file_name).is_none_or(|place| place.name == file_name)
     }
 
     /// Whether a place is in the line of a `use` or `import`.

@@ -44,7 +44,7 @@ const fn named(code: Code, kind: Kind, name: &'static str) -> Lint {
     Lint { code, kind, name: Some(name) }
 }
 
-const LINTS: [Lint; 26] = [
+const LINTS: [Lint; 30] = [
     lint(Code::UnusedVariable, Kind::Likely),
     lint(Code::UnusedImport, Kind::Likely),
     lint(Code::DeadAssignment, Kind::Likely),
@@ -71,6 +71,11 @@ const LINTS: [Lint; 26] = [
     named(Code::HiddenModule, Kind::Certain, "hides-library"),
     lint(Code::EditionsDiffer, Kind::Certain),
     lint(Code::AmbiguousInstance, Kind::Certain),
+    lint(Code::FormatMismatch, Kind::Certain),
+    // In branches, which may not run; elsewhere these are errors.
+    lint(Code::ShapesDiffer, Kind::Certain),
+    lint(Code::PatternMismatch, Kind::Certain),
+    lint(Code::DeclaredShape, Kind::Certain),
     named(Code::IntWraps, Kind::Certain, "constant-overflow"),
 ];
 
@@ -273,7 +278,7 @@ mod tests {
         assert_eq!(levels.set("w0401", Level::Deny), Ok(()));
         assert_eq!(levels.level(Code::UnusedVariable), Level::Deny);
         assert!(levels.set("unused-variables", Level::Warn).is_err_and(|why| why.contains("`unused-variable`")));
-        assert_eq!(levels.level(Code::ShapesDiffer), Level::Warn);
+        assert_eq!(levels.level(Code::NoInstance), Level::Warn);
     }
 
     #[test]

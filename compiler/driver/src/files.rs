@@ -148,12 +148,16 @@ pub fn library_modules_with(function: &str, edition: Edition) -> Vec<String> {
     modules
 }
 
+/// Bytes of a name that the library is searched for. No name there is as long; a quoted text that is never closed may be.
+const LONGEST_NAME: usize = 200;
+
 /// Whether the modules that an older edition has in front offer something of this name: a module, a function, an operator, a type.
 pub fn layer_offers(edition: Edition, word: &str) -> bool {
     let in_layer = |name: &str| edition.layer().is_some_and(|layer| folder(name) == layer);
     let is_type = |line: &str| line.starts_with("typedef ") && mentions(line, word);
     let has = |text: &str| offers(text, word) || text.lines().any(is_type);
     !word.is_empty()
+        && word.len() <= LONGEST_NAME
         && library::FILES.iter().any(|(name, text)| in_layer(name) && (stem(name) == Some(word) || has(text)))
 }
 
@@ -217,7 +221,9 @@ fn search(folder: &Path, module: &str) -> Option<ModulePlace> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = std::fs::read_dir(folder).ok()?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "sac") && path.is_file());
+    files.retain(|path| {
+        path.extension().is_some_and(|extension| extension == "sac" || extension == "xsac") && path.is_file()
+    });
     files.sort();
     let mut found = files.into_iter().filter(|path| read_text(path).is_ok_and(|text| header(&text) == Some(module)));
     let shown = |path: PathBuf| path.strip_prefix("./").unwrap_or(&path).display().to_string();
@@ -248,13 +254,15 @@ pub(crate) fn header(text: &str) -> Option<&str> {
 
 impl Loader for FileLoader {
     fn find_module(&mut self, module: &str, from: &str) -> Option<ModulePlace> {
-        let file = format!("{module}.sac");
+        // The public library keeps modules that are made of macros in files `.xsac`.
+        let names = [format!("{module}.sac"), format!("{module}.xsac")];
         let in_library = self.library_file(module, from);
         let mut misnamed = None;
         if !is_library(from) {
             let beside = Path::new(from).parent().map(Path::to_path_buf);
             let folders: Vec<PathBuf> = beside.into_iter().chain(self.folders.iter().cloned()).collect();
-            for path in folders.iter().map(|folder| folder.join(&file)).filter(|path| path.is_file()) {
+            let places = folders.iter().flat_map(|folder| names.iter().map(move |name| folder.join(name)));
+            for path in places.filter(|path| path.is_file()) {
                 // A program may have the name of a module that another file holds.
                 if defines(&path, module) {
                     let place = ModulePlace::of_user(path.display().to_string());

@@ -131,7 +131,11 @@ impl Compilation {
         // The second look finds again what the first one found.
         let known: HashSet<(Code, Span)> = self.diagnostics.iter().map(|report| (report.code, report.span())).collect();
         let is_new = |report: &&Diagnostic| !known.contains(&(report.code, report.span()));
-        self.diagnostics.extend(roots.diagnostics.iter().filter(is_new).cloned());
+        let runs = main.as_ref().is_some_and(|look| !look.diagnostics.iter().any(Diagnostic::is_error));
+        self.diagnostics.extend(roots.diagnostics.iter().filter(is_new).cloned().map(|report| match runs {
+            true if report.is_error() => report.with_note("`main` does not lead here, so `ravel run` does not see it"),
+            _ => report,
+        }));
         let has_errors = self.has_errors();
         self.suggest_edition(path, &entries);
         self.suggest_modules(path, &entries);

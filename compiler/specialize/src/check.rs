@@ -4,7 +4,7 @@ use crate::conversions::conversion;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::Code;
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp};
 use ravel_wir::{Fault, Value};
@@ -91,7 +91,7 @@ impl Spec<'_> {
             if self.speculative == 0 {
                 let site = self.user_site();
                 let mut report =
-                    Diagnostic::error(Code::ShapesDiffer, (wording.title)(&a, &b)).at(site, (wording.label)(&a, &b));
+                    self.of_fault(Code::ShapesDiffer, (wording.title)(&a, &b)).at(site, (wording.label)(&a, &b));
                 for (span, text) in &wording.heads {
                     report = report.with_label(*span, text);
                 }
@@ -117,7 +117,9 @@ impl Spec<'_> {
         }
         if self.speculative == 0 {
             let label = format!("one has {}, another {}", axes(left), axes(right));
-            self.error(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"), label);
+            let site = self.user_site();
+            let report = self.of_fault(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"));
+            self.report_from_here(report.at(site, label), site);
         }
         let text = format!("{what} differ in rank: {left} and {right}");
         self.emit_check(&Sc::bool(false), coded(Code::ShapesDiffer, text, Vec::new()));
@@ -246,8 +248,12 @@ impl Spec<'_> {
         let (found, wanted) = (self.show_value_type(v), self.show_type(self.fun(frame.fun), ty));
         let text = format!("{what} is declared {wanted} but is {found}");
         if self.speculative == 0 {
-            self.error(Code::DeclaredShape, text, format!("this is {found}"));
-            return Val::Bottom;
+            let site = self.user_site();
+            let report = self.of_fault(Code::DeclaredShape, text.clone()).at(site, format!("this is {found}"));
+            self.report_from_here(report, site);
+            if self.branches == 0 {
+                return Val::Bottom;
+            }
         }
         self.emit_check(&Sc::bool(false), coded(Code::DeclaredShape, text, Vec::new()));
         // Unreachable code still needs a value of the declared type.

@@ -139,7 +139,19 @@ impl Spec<'_> {
         }
         let args = &args[at + 1..];
         let site = self.user_site();
-        let report = |title: String, label: String| Diagnostic::error(Code::FormatMismatch, title).at(site, label);
+        let in_branch = self.branches > 0;
+        // The run says so where the call is reached.
+        let report = |title: String, label: String| {
+            let report = match in_branch {
+                true => Diagnostic::warning(Code::FormatMismatch, title)
+                    .with_note("the program stops here if this branch runs"),
+                false => Diagnostic::error(Code::FormatMismatch, title),
+            };
+            report.at(site, label)
+        };
+        if in_branch {
+            self.note_doubt();
+        }
         let conversions = match conversions(&text) {
             Ok(conversions) => conversions,
             Err(shown) => {
@@ -158,11 +170,18 @@ impl Spec<'_> {
                     n => format!("{n} are"),
                 }
             );
-            let report = report(title, "format and arguments do not fit".to_string());
-            return self.report(match self.format_for(at + 1, &conversions, args) {
+            let report = match conversions.len() < args.len() {
+                // C and the original compiler leave out what is too much.
+                true => Diagnostic::warning(Code::FormatMismatch, title).at(site, "what is too much is not printed"),
+                false => report(title, "format and arguments do not fit".to_string()),
+            };
+            self.report(match self.format_for(at + 1, &conversions, args) {
                 Some((place, text)) => report.with_edit(format!("the format {text}"), place, text),
                 None => report,
             });
+            if conversions.len() > args.len() {
+                return;
+            }
         }
         for (i, ((shown, wanted, _), arg)) in conversions.iter().zip(args).enumerate() {
             let elem = self.elem_of(arg);

@@ -178,6 +178,19 @@ impl Spec<'_> {
         self.conditional == 0 && self.speculative == 0
     }
 
+    /// What is wrong whenever this place is reached, and has a check for the run there: an error, but a warning in a branch, which may not run.
+    pub fn of_fault(&self, code: Code, title: impl Into<String>) -> Diagnostic {
+        match self.branches {
+            0 => Diagnostic::error(code, title),
+            _ => Diagnostic::warning(code, title).with_note("the program stops here if this branch runs"),
+        }
+    }
+
+    /// Errors that were reported, without warnings.
+    pub fn errors(&self) -> usize {
+        self.diagnostics.iter().filter(|report| report.is_error()).count()
+    }
+
     /// A fault that is certain once this place is reached: an error where the place is certainly reached, else a check.
     pub fn certain_fault(&mut self, code: Code, title: String, fault: Fault) {
         if self.is_certain() {

@@ -149,17 +149,18 @@ impl Spec<'_> {
     fn suggest_other_order(&mut self, before: usize) {
         let Some((call, [first, second])) = self.user_call().map(|(site, args)| (site.span, &args[..])) else { return };
         let numbers = |arg: &Argument| match &arg.kind {
-            Kind::Tup(_, parts) => parts.iter().map(|part| part.form()?.as_const().map(i64::from)).collect(),
-            _ => None::<Vec<i64>>,
+            Kind::Tup(_, parts) => parts.iter().map(|part| part.form()?.as_const()).collect(),
+            _ => None::<Vec<i32>>,
         };
         let count = match &first.kind {
-            Kind::Tup(_, parts) => Some(parts.len() as i64),
+            Kind::Tup(_, parts) => Some(parts.len() as i128),
             Kind::Arr(_, ShapeKind::Known(extents)) => {
-                extents.iter().map(|extent| extent.as_ref()?.as_const().map(i64::from)).product()
+                let extents: Option<Vec<i32>> = extents.iter().map(|extent| extent.as_ref()?.as_const()).collect();
+                extents.map(|extents| elements(&extents))
             }
             _ => None,
         };
-        let fits = count.is_some() && numbers(second).map(|extents| extents.iter().product()) == count;
+        let fits = count.is_some() && numbers(second).map(|extents| elements(&extents)) == count;
         let whole = self.quotable(call).and_then(|text| text.split_once('(')).map(|(name, _)| name.trim().to_string());
         if let (true, Some(name), Some(a), Some(shape)) =
             (fits, whole, self.quotable(first.span), self.quotable(second.span))
@@ -174,7 +175,7 @@ impl Spec<'_> {
 
     /// Checks that two shapes have equally many elements.
     fn require_counts(&mut self, new: &[Sc], old: &[Sc]) {
-        let constants = |s: &[Sc]| s.iter().map(|s| s.as_int().map(i64::from)).product::<Option<i64>>();
+        let constants = |s: &[Sc]| s.iter().map(|s| s.as_int()).collect::<Option<Vec<i32>>>().map(|s| elements(&s));
         if let (Some(n), Some(o)) = (constants(new), constants(old)) {
             if n != o {
                 let show =
@@ -200,9 +201,28 @@ impl Spec<'_> {
         };
         let (n, o) = (count(self, new), count(self, old));
         let same = self.em.bin(BinOp::Eq, Basic::Long, &n, &o);
+        if same.as_bool() != Some(true) {
+            self.require_countable(new);
+        }
         let operands = vec![self.em.value(&o), self.em.value(&n)];
         let text = "reshape changes the number of elements (old, new)";
         self.emit_check(&same, coded(Code::ReshapeCount, text, operands));
+    }
+
+    /// Checks that a new shape has no more elements than a `long` counts. An array that is there has not.
+    fn require_countable(&mut self, new: &[Sc]) {
+        let most: Vec<i32> = new.iter().map(|n| self.em.range(n).1.clamp(0, i32::MAX.into()) as i32).collect();
+        if elements(&most) <= i128::from(i64::MAX) {
+            return;
+        }
+        // Reals do not wrap.
+        let count = new.iter().fold(Sc::Const(Scalar::F64(1.0)), |product, n| {
+            let n = self.convert(Basic::Int, Basic::Double, n);
+            self.em.bin(BinOp::Mul, Basic::Double, &product, &n)
+        });
+        let fits = self.em.bin(BinOp::Lt, Basic::Double, &count, &Sc::Const(Scalar::F64(2f64.powi(63))));
+        let text = "reshape to a shape of more than 9223372036854775807 elements";
+        self.emit_check(&fits, coded(Code::ReshapeCount, text, Vec::new()));
     }
 
     pub fn catenate(&mut self, a: &Val, b: &Val) -> Val {
@@ -267,6 +287,15 @@ impl Spec<'_> {
         }
         self.emit_check(&both, fault);
         self.slice(v, &from, &count)
+    }
+}
+
+/// Elements of a shape; as many as can be counted if there are more.
+fn elements(extents: &[i32]) -> i128 {
+    if extents.contains(&0) {
+        0
+    } else {
+        extents.iter().fold(1, |product: i128, n| product.saturating_mul((*n).into()))
     }
 }
 

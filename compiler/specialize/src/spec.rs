@@ -89,6 +89,8 @@ pub struct Spec<'p> {
     pub globals: Vec<(Vec<GlobalId>, Kind)>,
     /// Regions entered that may not run: a fault that is certain there is still only a run-time fault.
     pub conditional: u32,
+    /// Of these, branches of conditions, and bodies over no index: what is wrong there is wrong only if they run.
+    pub branches: u32,
     /// How many bodies of with-loops are around the code of this function.
     pub in_bodies: u32,
     /// The index vectors of the with-loops around the code of this function, the outermost first.
@@ -110,6 +112,8 @@ pub struct Spec<'p> {
     pub variadic: Vec<Kind>,
     /// Times that bodies were elaborated for instances while an activation of the same function was being elaborated.
     pub recursive_builds: usize,
+    /// Calls of `inline` functions that were put in place in the function under construction.
+    pub inlined: usize,
     /// A recursion without end was met: nothing more is elaborated.
     pub exhausted: bool,
     pub diagnostics: Vec<Diagnostic>,
@@ -182,6 +186,7 @@ impl<'p> Spec<'p> {
             provisional: Vec::new(),
             globals: Vec::new(),
             conditional: 0,
+            branches: 0,
             in_bodies: 0,
             around: Vec::new(),
             speculative: 0,
@@ -193,6 +198,7 @@ impl<'p> Spec<'p> {
             exported: Vec::new(),
             variadic: Vec::new(),
             recursive_builds: 0,
+            inlined: 0,
             exhausted: false,
             diagnostics: Vec::new(),
             reported: Reported::default(),

@@ -192,8 +192,10 @@ impl<'p> Spec<'p> {
             None => {}
         }
         let (mut then_frame, mut els_frame) = (frame.fork(), frame.fork());
+        self.branches += 1;
         let (then_region, then_extra) = self.arm(|spec| then(spec, &mut then_frame));
         let (els_region, els_extra) = self.arm(|spec| els(spec, &mut els_frame));
+        self.branches -= 1;
         // A name that one branch leaves without a value has none afterwards.
         let (both, lost): (Vec<LocalId>, Vec<LocalId>) =
             slots.into_iter().partition(|s| then_frame.env[s.index()].is_some() && els_frame.env[s.index()].is_some());
@@ -223,12 +225,16 @@ impl<'p> Spec<'p> {
         };
         self.at(parts.span);
         let slots = parts.assigned.intersection(&parts.live.after).copied().collect();
+        let outside = self.branches;
         self.merge(
             frame,
             &c,
             slots,
             Box::new(|spec, frame| {
+                // Whoever writes a loop means it to run.
+                let inside = std::mem::replace(&mut spec.branches, outside);
                 spec.do_loop(frame, parts);
+                spec.branches = inside;
                 Vec::new()
             }),
             Box::new(|_, _| Vec::new()),

@@ -207,6 +207,11 @@ impl Check<'_> {
                 self.expr(right);
             }
             ExprKind::Unary { op, operand } => match &operand.kind {
+                ExprKind::Number(number) if matches!(&*op.name, "--" | "++") => {
+                    let error =
+                        SyntaxError::StepOfNumber { operator: op.name.to_string(), number: number.text.to_string() };
+                    self.report(error, expr.span);
+                }
                 ExprKind::Number(number) if &*op.name == "-" && is_smallest(number) => {}
                 _ => self.expr(operand),
             },

@@ -11,6 +11,7 @@ use crate::literal;
 use crate::pragma;
 use crate::tokens::{Kind, TextId, Texts, Token, Tokens};
 use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
 use ravel_types::{HashMap, HashSet};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -436,6 +437,15 @@ impl Pass<'_> {
 pub(crate) fn report_bad_token(token: &Token, texts: &Texts) -> Option<Diagnostic> {
     let error = match token.kind {
         Kind::Stray => SyntaxError::StrayCharacters { text: quoted(texts.get(token.text)) },
+        Kind::Str => {
+            // The text of a macro stands elsewhere than where it is used.
+            let text = texts.get(token.text);
+            let at = text.find('\u{fffd}')?;
+            let is_in_place = (token.span.end - token.span.start) as usize == text.len();
+            let start = token.span.start as usize + at;
+            let place = Span::new(token.span.file, start, start + '\u{fffd}'.len_utf8());
+            return Some(SyntaxError::BadByte.at(if is_in_place { place } else { token.span }));
+        }
         Kind::OpenStr => SyntaxError::OpenString,
         Kind::OpenChar => SyntaxError::OpenChar,
         Kind::OpenComment => SyntaxError::OpenComment,

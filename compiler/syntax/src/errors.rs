@@ -83,6 +83,13 @@ pub(crate) enum SyntaxError {
     SmallestWithoutMinus {
         text: String,
     },
+    /// `--1`: two signs to some, the function `--` to others.
+    StepOfNumber {
+        operator: String,
+        number: String,
+    },
+    /// A byte of a string that was no UTF-8 when the file was read.
+    BadByte,
     Pragma {
         name: String,
         message: &'static str,
@@ -207,6 +214,21 @@ impl SyntaxError {
             SmallestWithoutMinus { text } => {
                 Diagnostic::error(Code::BadLiteral, format!("{text} does not fit its type")).at(span, "one too large")
             }
+            StepOfNumber { operator, number } => {
+                let sign = &operator[1..];
+                let new = if sign == "-" { format!("-(-{number})") } else { number.clone() };
+                Diagnostic::error(Code::UnexpectedToken, format!("`{operator}` in front of a number"))
+                    .at(
+                        span,
+                        format!(
+                            "as a value, `{operator}x` is `x {sign} 1`, and two signs of {number} are written apart"
+                        ),
+                    )
+                    .with_edit(format!("`{new}`, or `{number} {sign} 1` for the next number"), span, new)
+            }
+            BadByte => Diagnostic::error(Code::NotUtf8, "a string holds a byte that is not UTF-8")
+                .at(span, "read as U+FFFD")
+                .with_help("save the file as UTF-8, or write the character by its bytes, as `\\303\\244`"),
             Pragma { name, message } => {
                 Diagnostic::error(Code::BadPragma, format!("#pragma {name} {message}")).at(span, "")
             }

@@ -64,7 +64,7 @@ fn shape_of(kind: &str) -> Shape {
         "linksign" | "refcounting" | "sacarg" | "gpumem" => Shape::Numbers,
         "effect" => Shape::Names,
         "refcountdots" | "nocuda" | "safe" | "associative" => Shape::Nothing,
-        "wlcomp" => Shape::Term,
+        "wlcomp" | "gpukernel" => Shape::Term,
         _ => Shape::RestOfLine,
     }
 }
@@ -120,12 +120,31 @@ impl Cursor<'_> {
             Shape::Term => (PragmaArgs::Other(self.term()), None),
             Shape::RestOfLine => {
                 let from = self.at;
-                while self.input.get(self.at).is_some_and(|token| !token.first_on_line) {
-                    self.at += 1;
-                }
+                self.at += self.rest_of_line();
                 (PragmaArgs::Other(self.spelling(from)), None)
             }
         }
+    }
+
+    /// Tokens up to the end of the line, or up to the `)` of a `(` that is open there.
+    fn rest_of_line(&self) -> usize {
+        let (mut depth, mut line) = (0usize, None);
+        let rest = &self.input[self.at..];
+        for (count, token) in rest.iter().enumerate() {
+            if token.first_on_line {
+                line.get_or_insert(count);
+                if depth == 0 {
+                    return count;
+                }
+            }
+            match token.kind {
+                Kind::LParen => depth += 1,
+                Kind::RParen => depth = depth.saturating_sub(1),
+                Kind::Semi | Kind::LBrace | Kind::RBrace if line.is_some() => break,
+                _ => {}
+            }
+        }
+        line.unwrap_or(rest.len())
     }
 
     fn strings(&mut self) -> (PragmaArgs, Option<&'static str>) {

@@ -200,7 +200,7 @@ impl Session {
         reply
     }
 
-    /// Takes the text of a file as if it had been typed.
+    /// Takes the text of a file as if it had been typed. A module is loaded as a program loads it.
     pub fn load(&mut self, path: &Path) -> Reply {
         let name = path.display().to_string();
         match crate::files::read_text(path) {
@@ -213,7 +213,15 @@ impl Session {
                 {
                     self.options.folders.push(folder.to_path_buf());
                 }
-                self.begin(&name, &text, true)
+                match crate::files::module_of(&text) {
+                    Some(module) => {
+                        // What is taken in is not the text of the file, and so not called like it.
+                        let folder = path.parent().unwrap_or(Path::new("")).join(".");
+                        let name = folder.join(path.file_name().unwrap_or_default()).display().to_string();
+                        self.begin(&name, &format!("use {module}: all;\n"), true)
+                    }
+                    None => self.begin(&name, &text, true),
+                }
             }
             Err(why) => Reply::Failed(format!("cannot read {name}: {why}\n")),
         }

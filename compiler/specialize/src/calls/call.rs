@@ -11,6 +11,10 @@ use ravel_wir::{Op, Value};
 /// Activations of all functions inside each other before the recursion is given up as endless.
 const MAX_STACK: usize = 4000;
 
+/// Calls of `inline` functions put in place in one function. Each costs microseconds and memory; large functions have thousands, and a
+/// function that is beyond has functions that call the next one several times.
+const MAX_INLINED: usize = 250_000;
+
 impl Spec<'_> {
     pub fn apply(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let fun = self.fun(id);
@@ -36,6 +40,11 @@ impl Spec<'_> {
                 // A recursive call is never elaborated in place: two of them in one body would double the code at every level.
                 let active = self.is_active(id);
                 if fun.inline && !fun.noinline && !active && !self.wants_rank(fun, &args) {
+                    self.inlined += 1;
+                    if self.inlined > MAX_INLINED {
+                        self.too_long(span);
+                        return vec![Val::Bottom; count];
+                    }
                     self.elaborate(id, families, args, span)
                 } else {
                     self.call_by_rank(id, families, args, span)
@@ -68,6 +77,29 @@ impl Spec<'_> {
                 .at(site, "the recursion never meets the same shapes again")
                 .with_note(format!("the calls go round: {}", cycle.join(" -> ")))
                 .with_help("let the rank and the extents of what it calls itself with come to rest");
+        self.report(report);
+    }
+
+    /// Gives up a function into which too many calls were put in place; nothing else is specialised after that.
+    fn too_long(&mut self, span: Span) {
+        if std::mem::replace(&mut self.exhausted, true) {
+            return;
+        }
+        let own = &self.stack[self.outside.min(self.stack.len())..];
+        // The function that is being made stands first; those behind it are put in place inside of each other.
+        let names: Vec<&str> = own.iter().map(|site| self.fun(site.fun).name.as_str()).collect();
+        let (first, inner) = names.split_first().map_or(("main", &[][..]), |(first, inner)| (*first, inner));
+        let mut shown: Vec<String> = inner.iter().take(6).map(|name| format!("`{name}`")).collect();
+        if inner.len() > 6 {
+            shown.push("..".to_string());
+        }
+        let middle = inner.get(inner.len() / 2).or(inner.first()).copied().unwrap_or(first);
+        let place = own.get(1).map_or(span, |site| site.span);
+        let title = format!("`inline` functions are put in place more than {MAX_INLINED} times in `{first}`");
+        let report = Diagnostic::error(Code::EndlessSpecialization, title)
+            .at(place, "this call alone may be as long as the program can be")
+            .with_note(format!("the calls go on: {}", shown.join(" -> ")))
+            .with_help(format!("write `noinline` in place of `inline` in front of `{middle}`"));
         self.report(report);
     }
 
@@ -141,7 +173,7 @@ impl Spec<'_> {
     /// What stands for the results of a call whose arguments do not fit: nothing where that was reported; values of the declared types where a
     /// check stops the program if it comes to that.
     fn unreached_results(&mut self, frame: &Frame, fun: &Fun) -> Vec<Val> {
-        if self.speculative == 0 {
+        if self.speculative == 0 && self.branches == 0 {
             return vec![Val::Bottom; self.result_count(fun).unwrap_or(0)];
         }
         let refs = fun.params.iter().filter(|param| param.by_ref).map(|param| &param.ty);

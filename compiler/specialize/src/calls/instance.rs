@@ -201,18 +201,18 @@ impl Spec<'_> {
                 }
             }
             self.instances[index].assumed = false;
-            let reported = self.diagnostics.len();
+            let reported = self.errors();
             let inner = self.provisional.len();
             let (built, results) = self.build_once(key, span);
             let assumed = self.instances[index].assumed;
             let before = self.instances[index].results.clone();
             let mut after: Vec<Kind> =
                 results.iter().zip(&before).map(|(a, b)| a.join(b).unwrap_or(Kind::Bottom)).collect();
-            let endless = after.iter().any(Kind::has_bottom) && assumed && self.diagnostics.len() == reported;
+            let endless = after.iter().any(Kind::has_bottom) && assumed && self.errors() == reported;
             if endless || round + 1 == MAX_ROUNDS {
                 after = self.declared_results(key);
             }
-            if !assumed || after == before || self.diagnostics.len() > reported {
+            if !assumed || after == before || self.errors() > reported {
                 self.module.funcs[func] = built;
                 self.instances[index].results = if assumed { after } else { results };
                 break;
@@ -254,6 +254,7 @@ impl Spec<'_> {
         let (in_bodies, around) = (std::mem::take(&mut self.in_bodies), std::mem::take(&mut self.around));
         let repeats = std::mem::take(&mut self.repeats);
         let nested_cells = std::mem::replace(&mut self.nested_cells, 1);
+        let inlined = std::mem::take(&mut self.inlined);
         let outside = std::mem::replace(&mut self.outside, self.stack.len());
         let building = self.built.replace(key.clone());
         let body = self.em.func.body;
@@ -293,6 +294,7 @@ impl Spec<'_> {
         self.built = building;
         self.repeats = repeats;
         self.nested_cells = nested_cells;
+        self.inlined = inlined;
         self.at(here);
         (built, kinds)
     }

@@ -126,7 +126,15 @@ impl<'p> Spec<'p> {
             None => Kind::Bottom,
         };
         let mut expected: Option<Vec<Sc>> = expected.map(<[Sc]>::to_vec);
-        for body in bodies.iter_mut() {
+        // Cells over no index are never computed, and take the kind of the others.
+        let (empty, filled): (Vec<&mut Body>, Vec<&mut Body>) = bodies.iter_mut().partition(|body| body.set.is_empty());
+        for body in filled.into_iter().chain(empty) {
+            if body.set.is_empty() && !matches!(common, Kind::Bottom) && !self.is_open(&common) {
+                let opened = self.em.reopen(body.region);
+                body.cells[k] = self.undefined(&common);
+                self.em.close(opened);
+                continue;
+            }
             if let Some(extents) = &expected {
                 let opened = self.em.reopen(body.region);
                 self.conditional += 1;

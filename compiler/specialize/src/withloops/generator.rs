@@ -34,6 +34,16 @@ pub enum IndexSet {
     },
 }
 
+impl IndexSet {
+    /// Whether it certainly has no index.
+    pub fn is_empty(&self) -> bool {
+        let IndexSet::Box(set) = self else { return false };
+        let is_empty =
+            |(lower, upper): (&Sc, &Sc)| matches!((lower.as_int(), upper.as_int()), (Some(l), Some(u)) if u <= l);
+        set.lower.iter().zip(&set.upper).any(is_empty)
+    }
+}
+
 impl IndexBox {
     pub fn rank(&self) -> usize {
         self.lower.len()

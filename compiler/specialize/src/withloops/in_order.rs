@@ -420,19 +420,19 @@ impl<'p> Spec<'p> {
             let extent = spec.em.sub(&u, &l);
             spec.em.bin(BinOp::Max, Basic::Int, &extent, &Sc::int(0))
         });
-        let product = |spec: &mut Self, basic: Basic, one: Scalar| {
-            spec.fold_vector(BinOp::Mul, one, basic, &n, |spec, i| {
-                let count = spec.vector_element(&counts, i);
-                spec.convert(Basic::Int, basic, &count)
-            })
-        };
-        // Reals do not wrap; up to here they are exact.
-        let real = product(self, Basic::Double, Scalar::F64(1.0));
+        // Reals do not wrap, neither between the bounds nor in the product; up to here they are exact.
+        let real = self.fold_vector(BinOp::Mul, Scalar::F64(1.0), Basic::Double, &n, |spec, i| {
+            let (l, u) = (spec.vector_element(&lower, i), spec.vector_element(&upper, i));
+            let (l, u) = (spec.convert(Basic::Int, Basic::Double, &l), spec.convert(Basic::Int, Basic::Double, &u));
+            let extent = spec.em.bin(BinOp::Sub, Basic::Double, &u, &l);
+            spec.em.bin(BinOp::Max, Basic::Double, &extent, &Sc::Const(Scalar::F64(0.0)))
+        });
         let most = Sc::Const(Scalar::F64(f64::from(i32::MAX)));
         let few = self.em.bin(BinOp::Le, Basic::Double, &real, &most);
         let text = "a generator has more than 2147483647 indices";
         self.emit_check(&few, coded(Code::BadGenerator, text, Vec::new()));
-        let total = product(self, Basic::Int, Scalar::I32(1));
+        let total =
+            self.fold_vector(BinOp::Mul, Scalar::I32(1), Basic::Int, &n, |spec, i| spec.vector_element(&counts, i));
         (total, counts)
     }
 

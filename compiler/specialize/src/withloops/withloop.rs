@@ -230,7 +230,9 @@ impl<'p> Spec<'p> {
         except: &[IndexSet],
     ) -> Body {
         let n = with.ops.len();
+        let never = u32::from(set.is_empty());
         self.conditional += 1;
+        self.branches += never;
         self.in_bodies += 1;
         let opened = self.em.open();
         let iv = self.index_params(opened.region, &set, frame_shape);
@@ -265,6 +267,7 @@ impl<'p> Spec<'p> {
         };
         let region = self.em.close(opened);
         self.conditional -= 1;
+        self.branches -= never;
         self.in_bodies -= 1;
         Body { set, region, cells }
     }

@@ -52,7 +52,7 @@ fn expressions() -> impl Strategy<Value = String> {
         let infix = prop::sample::select(vec![
             "||", "&&", "|", "^", "&", "==", "<", "++", "<<", "+", "-", "*", "%", "++^", "M::+", "M::++",
         ]);
-        let prefix = prop::sample::select(vec!["-", "!", "~", "++", "--", "+", "(int[.])", "(T)", "M::-"]);
+        let prefix = prop::sample::select(vec!["-", "!", "~", "++x * ", "--x * ", "+", "(int[.])", "(T)", "M::-"]);
         prop_oneof![
             (inner.clone(), infix.clone(), inner.clone()).prop_map(|(a, op, b)| format!("({a}) {op} ({b})")),
             (inner.clone(), infix, inner.clone()).prop_map(|(a, op, b)| format!("({a} {op} {b})")),

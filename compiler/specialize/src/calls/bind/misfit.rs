@@ -53,14 +53,13 @@ impl Spec<'_> {
         if wrong {
             let known = numbers.iter().map(|n| n.as_int().map_or(".".to_string(), |n| n.to_string()));
             let said = known.fold(clause.to_string(), |text, number| text.replacen("{}", &number, 1));
+            let site = self.user_site();
             match items {
                 [(_, value)] => {
                     let label = format!("this is {}: it {said}", self.show_value_type(value));
-                    self.error(
-                        Code::PatternMismatch,
-                        format!("{what}: the value does not fit the type {pattern}"),
-                        label,
-                    );
+                    let title = format!("{what}: the value does not fit the type {pattern}");
+                    let report = self.of_fault(Code::PatternMismatch, title).at(site, label);
+                    self.report_from_here(report, site);
                 }
                 _ => {
                     let types: Vec<String> = items.iter().map(|(_, v)| self.show_value_type(v)).collect();
@@ -73,7 +72,8 @@ impl Spec<'_> {
                         true => format!("argument {} ({who})", item + 1),
                         false => who,
                     };
-                    self.error(Code::ShapesDiffer, title, format!("{who} {said}{asks}"));
+                    let report = self.of_fault(Code::ShapesDiffer, title).at(site, format!("{who} {said}{asks}"));
+                    self.report_from_here(report, site);
                 }
             }
         }

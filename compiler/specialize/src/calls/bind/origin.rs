@@ -168,7 +168,9 @@ impl Spec<'_> {
         let text = compared.lengths();
         if self.speculative == 0 {
             let label = text.replacen("{}", &left.to_string(), 1).replacen("{}", &right.to_string(), 1);
-            self.error(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"), label);
+            let site = self.user_site();
+            let report = self.of_fault(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"));
+            self.report_from_here(report.at(site, label), site);
         }
         let fault =
             format!("{what}: {text}").replacen("{}", &left.to_string(), 1).replacen("{}", &right.to_string(), 1);
