@@ -55,7 +55,7 @@ class Function:
         if heads:
             self.__doc__, self.__signature__ = _heads.documentation(heads), _heads.signature(heads)
 
-    def __call__(self, *arguments, **named):
+    def __call__(self, /, *arguments, **named):
         session = self._module._session or self._module._open()
         if named:
             arguments = self._bound(arguments, named)
@@ -110,7 +110,7 @@ class Function:
         text = library.ravel_session_instances(self._module._open(), self._name)
         return take_text(text).splitlines() if text else []
 
-    def explain(self, *arguments, **named):
+    def explain(self, /, *arguments, **named):
         """What becomes of the with-loops of a call with such arguments: which are merged, vectorised, run on several threads."""
         session = self._module._open()
         if named:
@@ -124,7 +124,7 @@ class Function:
             raise self._failure(failure(), arguments)
         return take_text(text)
 
-    def time(self, *arguments, runs=30, **named):
+    def time(self, /, *arguments, runs=30, **named):
         """Calls the function once to compile it, then `runs` times with a clock."""
         self(*arguments, **named)
         times = []
