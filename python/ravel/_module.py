@@ -382,6 +382,8 @@ def _rebuilt(name, copy, given):
 
 
 def _encoded(text):
+    if not isinstance(text, str):
+        raise TypeError(f"SaC text is a str, not a {type(text).__name__}")
     return _without_zeros(text.encode())
 
 

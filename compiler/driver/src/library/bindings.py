@@ -193,14 +193,7 @@ def _shown(value):
     return type(value).__name__
 
 
-# The process that has called functions, whose threads no copy of it has.
-_process = []
-
-
 def _call(function, params, results, given):
-    if _process[:1] not in ([], [_os.getpid()]):
-        raise RuntimeError("the process was copied by `fork` after calls, which does not copy the threads of Ravel: use `spawn`, or call nothing before")
-    _process[:] = [_os.getpid()]
     passed, lent = [], []
     try:
         for value, (name, shape) in zip(given, params):

@@ -9,7 +9,7 @@ use super::value::{self, Value};
 use super::{Reply, Session, USED};
 use crate::explain::Explanation;
 use crate::files::module_of;
-use crate::pipeline::{Compilation, ENTRY, Failure};
+use crate::pipeline::{Compilation, ENTRY, Failure, Options};
 use crate::places::Functions;
 use ravel_codegen::{Entry as Code, Globals, Word};
 use ravel_core::RootSource;
@@ -316,6 +316,14 @@ impl Session {
     fn define_module(&mut self, module: &str, file: &str, text: &str, own: Option<Arc<str>>) -> Result<(), CallError> {
         if let Err(why) = self.follow_wish(text) {
             return self.taken_in(Reply::Failed(why));
+        }
+        // As `ravel check` does: what it offers would be looked at only when it is called.
+        let mut compilation = Compilation::new(Options { at_prompt: false, ..self.options.clone() });
+        let root = RootSource { name: file.to_string(), text: text.into() };
+        let checked = compilation.core_from(root, &mut self.loader());
+        let checked = checked.and_then(|program| compilation.specialize(&program, Entry::Roots));
+        if let Err(failure) = checked {
+            return Err(self.call_failure(&compilation, &failure));
         }
         let former = self.modules.insert(module.to_string(), ModuleText { file: file.to_string(), text: own });
         let reply = self.begin(&format!("<use of {module}>"), &format!("use {module}: all;"), true);
