@@ -24,6 +24,7 @@ use ravel_specialize::Entry;
 use ravel_specialize::value::{Kind, ScKind, ShapeKind};
 use ravel_types::{Affine, Basic, Scalar};
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Why a call gives no values.
@@ -341,13 +342,14 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::define_text`].
-    pub fn define_file(&mut self, path: &std::path::Path) -> Result<(), CallError> {
+    pub fn define_file(&mut self, path: &Path) -> Result<(), CallError> {
         self.reported.take();
         if let Ok(text) = crate::files::read_text(path)
             && let Some(module) = module_of(&text)
         {
             let file = path.display().to_string();
-            self.search_beside(path);
+            let folder = path.parent().filter(|folder| !self.options.folders.iter().any(|known| known == folder));
+            self.options.folders.extend(folder.map(Path::to_path_buf));
             return self.define_module(module, &file, &text, None);
         }
         let reply = self.load(path);

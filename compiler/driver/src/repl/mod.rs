@@ -213,19 +213,14 @@ impl Session {
                 if let Err(why) = self.follow_wish(&text) {
                     return Reply::Failed(why);
                 }
-                self.search_beside(path);
+                if let Some(folder) = path.parent()
+                    && !self.options.folders.iter().any(|known| known == folder)
+                {
+                    self.options.folders.push(folder.to_path_buf());
+                }
                 self.begin(&name, &text, true)
             }
             Err(why) => Reply::Failed(format!("cannot read {name}: {why}\n")),
-        }
-    }
-
-    /// Modules are searched in the folder of this file, too.
-    fn search_beside(&mut self, path: &Path) {
-        if let Some(folder) = path.parent()
-            && !self.options.folders.iter().any(|known| known == folder)
-        {
-            self.options.folders.push(folder.to_path_buf());
         }
     }
 
