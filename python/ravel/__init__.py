@@ -5,8 +5,10 @@
     m.mean(numpy.arange(10.0))
 """
 
+import operator
+
 from ._arrays import empty
-from ._errors import CompileError, Error, Fault
+from ._errors import ArgumentError, CompileError, Error, Fault, NoFunction
 from ._library import library as _libravel
 from ._module import Function, Module, Timing, module
 
@@ -15,9 +17,11 @@ __version__ = _libravel.ravel_version().decode()
 
 def set_threads(threads):
     """How many threads parallel with-loops use; by default RAVEL_THREADS, or the cores of the machine."""
+    threads = operator.index(threads)
     if threads < 1:
         raise ValueError("at least one thread is needed")
-    _libravel.ravel_set_threads(threads)
+    # Ravel has a limit of its own.
+    _libravel.ravel_set_threads(min(threads, 2**31 - 1))
 
 
 def load_ipython_extension(shell):
@@ -27,4 +31,16 @@ def load_ipython_extension(shell):
     load(shell)
 
 
-__all__ = ["CompileError", "Error", "Fault", "Function", "Module", "Timing", "empty", "module", "set_threads"]
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "Error",
+    "Fault",
+    "Function",
+    "Module",
+    "NoFunction",
+    "Timing",
+    "empty",
+    "module",
+    "set_threads",
+]

@@ -18,6 +18,16 @@ class CompileError(Error):
         self.diagnostics = list(diagnostics)
 
 
+class ArgumentError(CompileError, TypeError):
+    """No definition of a function takes these arguments."""
+
+
+class NoFunction(Error, AttributeError, KeyError):
+    """A module has no function of this name."""
+
+    __str__ = Exception.__str__
+
+
 class Fault(Error):
     """A run-time error of SaC code. `code` is the status that a program would end with."""
 

@@ -50,6 +50,7 @@ _DECLARED = {
     "ravel_session_explain": (c_void_p, [c_void_p, c_char_p, _VALUES, c_int32]),
     "ravel_session_instances": (c_void_p, [c_void_p, c_char_p]),
     "ravel_session_functions": (c_void_p, [c_void_p]),
+    "ravel_session_heads": (c_void_p, [c_void_p, c_char_p]),
     "ravel_text_free": (None, [c_void_p]),
     "ravel_last_status": (c_int32, []),
     "ravel_last_error": (c_char_p, []),

@@ -48,3 +48,18 @@ def test_notebooks_give_what_they_hold(path):
 
 def test_there_are_notebooks():
     assert NOTEBOOKS
+
+
+def test_cells_of_python_notebooks(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_cell("%load_ext ravel")
+    assert shell.run_cell("%%ravel mm\nuse Array: all;\nint twice(int a) { return 2 * a; }\n").success
+    assert shell.run_cell("mm.twice(a=3)").result == 6
+    capsys.readouterr()
+    assert not shell.run_cell("%%ravel bad\nint f(int a) { return a + ; }\n").success
+    told = capsys.readouterr().out
+    assert "<bad>:1:27" in told and "Traceback" not in told, told
+    assert isinstance(shell.run_cell("mm.twic").error_in_exec, AttributeError)
+    assert isinstance(shell.run_cell("%%ravel class\nint f(int a) { return a; }\n").error_in_exec, ValueError)

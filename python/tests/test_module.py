@@ -1,6 +1,11 @@
 """What users of `ravel.module` rely on."""
 
+import copy
+import inspect
+import multiprocessing
 import os
+import pickle
+import pydoc
 import signal
 import subprocess
 import sys
@@ -46,9 +51,11 @@ def test_numbers_texts_and_several_results(m):
 
 
 def test_types_never_convert(m):
-    with pytest.raises(ravel.CompileError) as caught:
-        m.twice(np.arange(3))
-    assert caught.value.diagnostics[0]["code"] == "E0310"
+    for kind in (ravel.CompileError, TypeError):
+        with pytest.raises(kind) as caught:
+            m.twice(np.arange(3))
+    report = caught.value.diagnostics[0]
+    assert report["code"] == "E0310" and "toi" not in str(report) and not report["fixes"]
     with pytest.raises(ravel.CompileError):
         m.halved(np.float64(1))
     with pytest.raises(TypeError, match="float16"):
@@ -71,7 +78,7 @@ def test_the_source_is_reported():
     assert report["code"] == "E0212" and report["place"]["start"]["line"] == 1 and "unknown variable" in str(caught.value)
     with pytest.raises(ravel.CompileError):
         ravel.module("this is not SaC")
-    with pytest.raises(ravel.CompileError):
+    with pytest.raises(AttributeError, match="has no function `g`; it has `f`"):
         ravel.module("int f(int a) { return a; }").g(1)
     with pytest.raises(ravel.CompileError):
         ravel.module("nowhere.sac")
@@ -316,3 +323,174 @@ def test_calls_start_no_threads_and_compile_nothing(m):
     best = min(m.scale.time(1.0, 2, runs=200).best for _ in range(5))
     print(f"{best * 1e6:.1f} us per call")
     assert (len(os.listdir("/proc/self/task")), len(m.scale.instances)) == before
+
+
+# What is wrong with arguments, each with words of the message that mend it.
+WRONG = [
+    (lambda m: m.twice(np.ma.array([1.0, 2.0], mask=[0, 1])), r"argument 1 \(`a`\) of `twice` is a masked array.*\.filled\(value\)"),
+    (lambda m: m.twice(np.ma.array([1.0, 2.0])), r"\.filled\(value\)"),
+    (lambda m: m.scale(np.ma.masked, 1), r"\.filled\(value\)"),
+    (lambda m: m.twice(np.zeros(2).view(Own)), r"is a Own: np\.asarray\(\.\.\)"),
+    (lambda m: m.twice(np.zeros(3, [("x", "f8")])), r"a\['x'\]"),
+    (lambda m: m.twice(np.zeros(3, [("x", "f8")]).view(np.recarray)), r"a\['x'\]"),
+    (lambda m: m.twice(np.array(["2020-01-01"], "M8[D]")), r"\.astype\('i8'\)"),
+    (lambda m: m.twice(np.array([1.0, None])), r"\.astype\('f8'\)"),
+    (lambda m: m.twice(np.zeros(3, np.longdouble)), r"\.astype\('f8'\)"),
+    (lambda m: m.twice(np.zeros(3, ">f8")), r"\.astype\('<f8'\)"),
+    (lambda m: m.twice(np.array(["1"])), r"\.astype\('f8'\)"),
+    (lambda m: m.twice([1.0, 2.0]), r"np\.array\(\.\., np\.float64\)"),
+    (lambda m: m.twice([[1.0], [2.0, 3.0]]), r"is a list"),
+    (lambda m: m.twice(range(3)), r"np\.asarray\(\.\., np\.float64\)"),
+    (lambda m: m.twice(None), "is a NoneType"),
+    (lambda m: m.greet(b"a"), r"\.decode\(\)"),
+    (lambda m: m.scale(1j, 1), "complex numbers are two doubles"),
+    (lambda m: m.scale("2.5", 1), r"argument 1 \(`x`\) of `scale` is double in SaC, not a str: float\(x\)"),
+    (lambda m: m.scale(1.0, 2.0), r"argument 2 \(`n`\) of `scale` is int in SaC, not a float: int\(n\)"),
+    (lambda m: m.scale(1.0, float("nan")), r"int\(n\)"),
+    (lambda m: m.scale(1.0, True), r"not a bool: int\(n\)"),
+    (lambda m: m.scale(1.0, 1 << 40), "goes from -2147483648 to 2147483647"),
+    (lambda m: m.scale(1.0, np.int64(1)), r"np\.int32\(n\)"),
+    (lambda m: m.greet(3), r"str\(who\)"),
+    (lambda m: m.flip(1), r"bool\(a\)"),
+    (lambda m: m.twice(np.arange(3)), r"a\.astype\(np\.float64\)"),
+    (lambda m: m.negated(np.arange(3)), r"a\.astype\(np\.int32\)"),
+    (lambda m: m.twice(np.array([True])), r"a\.astype\(np\.float64\)"),
+    (lambda m: m.mean(np.zeros((2, 2))), r"has 1 axis in SaC, not 2: a\.ravel\(\)"),
+    (lambda m: m.at(1.0, 1), r"has 1 axis in SaC, not 0: np\.array\(\[a\]\)"),
+    (lambda m: m.scale(1.0), "takes 2 arguments, not 1: `n` is missing"),
+    (lambda m: m.scale(1.0, 2, 3), "takes 2 arguments, not 3"),
+    (lambda m: m.scale(x=1.0), "has no definition with `x`"),
+    (lambda m: m.scale(1.0, x=1.0), "has no definition with 1 argument and `x`"),
+    (lambda m: m.scale.explain(1.0, 2.0), r"int\(n\)"),
+    (lambda m: m[3], "functions have names"),
+    (lambda m: ravel.module("").define(3), "SaC text is a str"),
+    (lambda m: ravel.empty("ab"), "a shape is"),
+    (lambda m: ravel.empty(2.5), "a shape is"),
+]
+
+
+class Own(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize("call, words", WRONG)
+def test_wrong_arguments_are_type_errors_that_speak_python(m, call, words):
+    with pytest.raises(TypeError, match=words) as caught:
+        call(m)
+    assert "argument1" not in str(caught.value) and "toi" not in str(caught.value)
+
+
+def test_what_numpy_has_is_taken(m):
+    class Real(float):
+        pass
+
+    assert np.array_equal(m.twice(np.matrix([[1.0, 2.0]])), [[2.0, 4.0]])
+    assert np.array_equal(m.twice(np.broadcast_to(2.0, (2, 2))), [[4.0, 4.0], [4.0, 4.0]])
+    assert m.greet(np.str_("a")) == "hello a" and m.scale(Real(2.0), 2) == 4.0
+    assert m.twice(np.ones((1, 2, 1, 2, 1))).shape == (1, 2, 1, 2, 1)
+    with pytest.raises(ValueError, match="an axis of 2147483648"):
+        m.twice(np.lib.stride_tricks.as_strided(np.ones(1), (2**31,), (0,)))
+    with pytest.raises(ValueError, match="extent"):
+        ravel.empty((2, -1))
+    with pytest.raises(ValueError, match="extent"):
+        ravel.empty(1 << 64)
+    with pytest.raises(MemoryError):
+        ravel.empty((1 << 20, 1 << 20))
+    with pytest.raises(ValueError):
+        ravel.set_threads(0)
+
+
+def test_arguments_have_names(m):
+    assert str(inspect.signature(m.scale)) == "(x, n)" and m.scale(n=3, x=2.0) == m.scale(2.0, n=3) == 6.0
+    assert m.scale.__doc__ == "double scale(double x, int n)"
+    assert "double scale(double x, int n)" in pydoc.render_doc(m.scale)
+    own = ravel.module("/* Adds. */\nint f(int lambda, int _) { return lambda; }\nint g(int a) { return a; }\ndouble g(double b) { return b; }")
+    assert own.f.__doc__ == "int f(int lambda, int _)\n\nAdds." and own.f(3, 4) == 3
+    assert own.g(a=1) == 1 and own.g(b=2.0) == 2.0 and len(inspect.signature(own.g).parameters) == 1
+    own.define("int f(int x) { return x; }")
+    assert own.f(x=5) == 5
+    assert str(inspect.signature(m["Array::sum"])).startswith("(")
+
+
+def test_names_that_are_no_functions(m):
+    assert not hasattr(m, "nosuch") and not hasattr(m, "_nosuch") and not hasattr(m, "__array__")
+    with pytest.raises(AttributeError, match="did you mean `twice`"):
+        m.twic
+    for name in ("nosuch", "Array::nosuch", "Nowhere::f", "a b"):
+        with pytest.raises(KeyError, match="has no function"):
+            m[name]
+    assert ravel.module("int _own(int a) { return a; }")._own(1) == 1
+    with pytest.raises(TypeError):
+        list(m)
+
+
+def test_copies_are_made_of_the_source(tmp_path):
+    path = tmp_path / "counted.sac"
+    path.write_text("int f(int a) { return a + 1; }")
+    m = ravel.module(path)
+    m.define("int g(int a) { return a + 2; }")
+    made = pickle.loads(pickle.dumps(m))
+    assert made is not m and (made.f(1), made.g(1), made.f(a=2)) == (2, 3, 3)
+    g = pickle.loads(pickle.dumps(m.g))
+    # One module for all pickles of the same sources, until it gets others.
+    assert g(1) == 3 and pickle.loads(pickle.dumps(m)) is made
+    made.define("int g(int a) { return a + 3; }")
+    assert pickle.loads(pickle.dumps(m)).g(1) == 3 and made.g(1) == 4
+    for copied in (copy.copy(m), copy.deepcopy(m)):
+        copied.define("int f(int a) { return 0; }")
+        assert copied.f(1) == 0 and m.f(1) == 2
+    assert copy.deepcopy(m.f) is m.f
+    late = pickle.loads(pickle.dumps(m.f, protocol=2))
+    path.write_text("int f(int a) { return a; }")
+    late = pickle.loads(pickle.dumps(copy.copy(m)))
+    with pytest.raises(ravel.Error, match="has changed since"):
+        copy.copy(m).f(1)
+    path.unlink()
+    with pytest.raises(ravel.Error, match="it is gone"):
+        copy.copy(m).f(1)
+    m.close()
+    with pytest.raises(TypeError, match="closed"):
+        pickle.dumps(m)
+
+
+@pytest.mark.parametrize("way", ["spawn", "fork"])
+def test_processes_of_a_pool_call_functions(m, way):
+    m.mean(np.ones(3))
+    with multiprocessing.get_context(way).Pool(1) as pool:
+        assert pool.map_async(m.mean, [np.ones(2), np.zeros(2)]).get(120) == [1.0, 0.0]
+        with pytest.raises(ravel.Fault, match="out of range") as caught:
+            pool.starmap_async(m.at, [(np.zeros(3), 7)]).get(120)
+        assert caught.value.line == 12
+        with pytest.raises(ravel.ArgumentError, match="astype"):
+            pool.map_async(m.mean, [np.arange(3)]).get(120)
+
+
+HELLO = """module Hello;
+use Array: all;
+export {twice, greet};
+
+// Doubles.
+double[*] twice(double[*] a) { return hidden(a) + a; }
+int greet(int n) { return n + 1; }
+double[*] hidden(double[*] a) { return a; }
+"""
+
+
+def test_files_of_modules_are_modules(tmp_path):
+    path = tmp_path / "Hello.sac"
+    path.write_text(HELLO)
+    text = ravel.module(HELLO)
+    for m in (ravel.module(path), text, pickle.loads(pickle.dumps(text))):
+        assert list(m.twice(np.ones(2))) == [2.0, 2.0] and m.greet(n=1) == 2 and m["Hello::greet"](2) == 3
+        assert {"greet", "twice"} <= set(dir(m)) and not hasattr(m, "hidden")
+        assert "Doubles." in m.twice.__doc__
+        # A definition beside it sees what it offers.
+        m.define("int more(int n) { return greet(n) + Hello::greet(n); }")
+        assert m.more(1) == 4
+    path.write_text(HELLO.replace("n + 1", "n + nowhere"))
+    with pytest.raises(ravel.CompileError, match="nowhere") as caught:
+        ravel.module(path)
+    assert caught.value.diagnostics[0]["place"]["file"] == str(path)
+    misnamed = tmp_path / "other.sac"
+    misnamed.write_text(HELLO)
+    assert ravel.module(misnamed).greet(1) == 2

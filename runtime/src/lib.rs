@@ -16,6 +16,7 @@ pub mod child;
 pub mod device;
 pub mod dynamic;
 pub mod fault;
+mod forked;
 pub mod inputs;
 pub mod interrupter;
 pub mod library;

@@ -21,11 +21,11 @@ mod tests;
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::abi::{ParallelFn, Shared};
-use crate::{profile, ranks, stack, stop};
+use crate::{forked, profile, ranks, stack, stop};
 pub use share::ravel_has_idle_threads;
 use share::{Inside, Offer, within};
 
@@ -237,6 +237,16 @@ pub(crate) fn abandon() {
     }
 }
 
+/// Nobody makes a pool meanwhile.
+pub(crate) fn hold() -> MutexGuard<'static, ()> {
+    CREATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The threads of the pool are not in this process: the next parallel section starts others.
+pub(crate) fn forget(_held: MutexGuard<'static, ()>) {
+    CURRENT.store(std::ptr::null_mut(), Ordering::SeqCst);
+}
+
 /// The current pool, created on first use. Pools are leaked: one per change of the thread count.
 fn current() -> &'static Pool {
     let pool = CURRENT.load(Ordering::Acquire);
@@ -250,6 +260,7 @@ fn current() -> &'static Pool {
         // SAFETY: leaked on creation.
         return unsafe { &*pool };
     }
+    forked::watch();
     let threads = threads();
     let pool: &'static Pool = Box::leak(Box::new(Pool {
         board: Board { state: AtomicU64::new(0), job: UnsafeCell::new(None) },

@@ -4,11 +4,11 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use crate::{stack, stop};
+use crate::{forked, stack, stop};
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -22,13 +22,25 @@ const MOST: usize = 8;
 
 /// Where a waiting thread finds its work.
 #[derive(Default)]
-struct Place {
+pub(crate) struct Place {
     work: Mutex<Option<Work>>,
     has_work: Flag,
 }
 
 /// The places of the threads that wait, the one that worked last at the end.
 static WAITING: Mutex<Vec<Arc<Place>>> = Mutex::new(Vec::new());
+
+/// The list of the threads that wait, while nobody else changes it.
+pub(crate) type Waiting = MutexGuard<'static, Vec<Arc<Place>>>;
+
+pub(crate) fn hold() -> Waiting {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// None of them is in this process.
+pub(crate) fn forget(mut waiting: Waiting) {
+    waiting.clear();
+}
 
 /// Runs work for a session on a thread that waits, or on a new one.
 ///
@@ -37,6 +49,7 @@ static WAITING: Mutex<Vec<Arc<Place>>> = Mutex::new(Vec::new());
 pub(crate) fn run(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let place = WAITING.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let Some(place) = place else {
+        forked::watch();
         return stack::spawn("ravel-session", stack::main_stack(), move || serve(Box::new(work)));
     };
     *place.work.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(work));

@@ -71,6 +71,11 @@ int32_t ravel_session_interrupt(ravel_session *session);
 char *ravel_session_explain(ravel_session *session, const char *function, const ravel_value *arguments, int32_t n);
 char *ravel_session_instances(ravel_session *session, const char *function);
 char *ravel_session_functions(ravel_session *session);
+
+/* The heads of the functions that a name such as `f` or `Array::sum` means, or with NULL of all that were defined: a JSON object a line, with
+ * `name`, `module` (null for definitions of the session), `head` (as in SaC), `params` (each with `name`, `elem`: the element types that it takes,
+ * none if they have no form outside of SaC, and its ranks from `least` to `most`, null for any), `more` (it takes further arguments), `comment`. */
+char *ravel_session_heads(ravel_session *session, const char *function);
 void ravel_text_free(char *text);
 
 /* The status of the last failure of this thread, and what it has to say as JSON: reports, or a fault with its place. */

@@ -299,6 +299,22 @@ pub unsafe extern "C" fn ravel_session_functions(session: *const Host) -> *mut c
     text_or_null(answer.map(words_of))
 }
 
+/// The heads of functions as JSON, one object a line: of a name, or of all that were defined.
+///
+/// # Safety
+/// `session` is one, `function` is null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_session_heads(session: *const Host, function: *const c_char) -> *mut c_char {
+    // SAFETY: by contract.
+    let answer = unsafe {
+        (|| {
+            let name = if function.is_null() { None } else { Some(text(function)?) };
+            finish(host(session)?, Request::Heads(name))
+        })()
+    };
+    text_or_null(answer.map(words_of))
+}
+
 fn words_of(answer: Answer) -> String {
     match answer {
         Answer::Text(text) => text,

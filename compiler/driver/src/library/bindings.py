@@ -1,4 +1,7 @@
+"""How the functions of this package reach their code."""
+
 import ctypes as _c
+import inspect as _inspect
 import os as _os
 
 import numpy as _np
@@ -22,7 +25,12 @@ _NUMBERS = {name: number for number, (name, _, _) in enumerate(_TYPES)}
 _NUMBERS.update(longlong=5, ulonglong=9)
 _DTYPES = [_np.dtype(dtype) for _, dtype, _ in _TYPES]
 
-_lib = _c.CDLL(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), f"lib{__name__.rpartition('.')[2]}.so"))
+# Extents are `int` in SaC.
+_EXTENTS = 2**31
+# What holds nothing but elements in the order of its shape.
+_PLAIN = (_np.ndarray, _np.matrix, _np.memmap)
+
+_lib = _c.CDLL(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), f"lib{__package__.rpartition('.')[2]}.so"))
 _pointer, _extent = _c.c_void_p, _c.c_int64
 for _name, _result, _arguments in [
     ("ravel_array_borrow", _pointer, [_pointer, _c.c_int32, _c.c_int32, _pointer, _pointer, _pointer]),
@@ -41,7 +49,7 @@ class Fault(Exception):
     """A run-time error of SaC code."""
 
 
-_Fault = Fault
+Fault.__module__ = __package__
 
 
 class _Holder:
@@ -64,14 +72,14 @@ def _given(value, name, shape, loose):
         return value.encode() if isinstance(value, str) and "\0" not in value else None
     number = _NUMBERS[name]
     if shape != ():
-        if hasattr(value, "__dlpack__") and not isinstance(value, _np.ndarray):
-            value = _np.from_dlpack(value)
         fits = isinstance(value, _np.ndarray) and value.dtype == _DTYPES[number]
         fits = fits and (shape is None or value.ndim == len(shape))
         return _np.require(value, requirements="CA") if fits else None
     kind = _TYPES[number][2]
     if isinstance(value, (_np.generic, _np.ndarray)):
-        return kind(value.item() if name != "char" else ord(value.item())) if value.ndim == 0 and value.dtype == _DTYPES[number] else None
+        if value.ndim or value.dtype != _DTYPES[number]:
+            return None
+        return kind(value.item() if name != "char" else value.tobytes()[0])
     if name == "bool" or isinstance(value, bool):
         return kind(value) if name == "bool" and isinstance(value, bool) else None
     if name == "char":
@@ -81,24 +89,102 @@ def _given(value, name, shape, loose):
     return kind(value) if isinstance(value, int) and kind(value).value == value else None
 
 
-class _Function:
-    def __init__(self, name, forms):
-        self.__name__ = self.__qualname__ = name
-        self.__doc__ = "\n".join(form[1] for form in forms)
-        self._forms = [(getattr(_lib, symbol), params, results) for symbol, _, params, results in forms]
+def _plain(value, label):
+    """An argument as a NumPy array of no class of its own, if it is an array: what such a class says beside the elements is not to be lost."""
+    if isinstance(value, _np.ma.MaskedArray):
+        raise TypeError(
+            f"{label} is a masked array, and SaC has no masks: .filled(value) gives masked elements a value, .compressed() leaves them out"
+        )
+    if isinstance(value, _np.ndarray):
+        if type(value) not in _PLAIN and value.dtype.names is None:
+            raise TypeError(f"{label} is a {type(value).__name__}: np.asarray(..) has its elements alone")
+    elif hasattr(value, "__dlpack__") and not isinstance(value, _np.generic):
+        try:
+            value = _np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise TypeError(f"{label} is a {type(value).__name__} that NumPy cannot take over: {error}") from error
+    else:
+        return value
+    if max(value.shape, default=0) >= _EXTENTS:
+        raise ValueError(f"{label} has an axis of {max(value.shape)}: SaC counts by int, up to {_EXTENTS - 1}")
+    return _np.asarray(value)
 
-    def __call__(self, *arguments):
+
+class Function:
+    """A function of SaC."""
+
+    def __init__(self, package, name, forms):
+        self.__module__, self.__name__, self.__qualname__ = package, name, name
+        self.__doc__ = "\n".join(form[1] for form in forms)
+        self._forms = [(getattr(_lib, symbol), names, params, results) for symbol, _, names, params, results in forms]
+        names = forms[0][2]
+        if all(form[2] == names for form in forms):
+            self.__signature__ = _inspect.Signature([_inspect.Parameter(one, _inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in names])
+
+    def __call__(self, /, *arguments, **named):
+        arguments = [_plain(value, f"argument {at} of {self.__name__}") for at, value in enumerate(arguments, 1)]
+        named = {name: _plain(value, f"`{name}` of {self.__name__}") for name, value in named.items()}
         for loose in (False, True):
-            for function, params, results in self._forms:
-                if len(params) != len(arguments):
+            for function, names, params, results in self._forms:
+                values = _bound(names, arguments, named)
+                if values is None:
                     continue
-                given = [_given(value, *param, loose) for value, param in zip(arguments, params)]
+                given = [_given(value, *param, loose) for value, param in zip(values, params)]
                 if all(value is not None for value in given):
                     return _call(function, params, results, given)
-        raise TypeError(f"{self.__name__} is called with ({', '.join(map(_shown, arguments))}); there is\n{self.__doc__}")
+        raise TypeError(self._complaint(arguments, named))
+
+    def _complaint(self, arguments, named):
+        """Why no form takes these arguments, and what mends that."""
+        shown = [*map(_shown, arguments), *(f"{name}={_shown(value)}" for name, value in named.items())]
+        best = None
+        for _, names, params, _ in self._forms:
+            values = _bound(names, arguments, named)
+            if values is not None:
+                hints = [hint for hint in map(_hint, values, names, params) if hint]
+                best = hints if best is None or len(hints) < len(best) else best
+        hints = "".join(f"; {hint}" for hint in best or ())
+        return f"{self.__name__} is called with ({', '.join(shown)}){hints}; there is\n{self.__doc__}"
+
+    def __reduce__(self):
+        return self.__name__
 
     def __repr__(self):
         return f"<SaC function {self.__name__}>"
+
+
+def _bound(names, arguments, named):
+    """The arguments in the order of the parameters; nothing if they are not these."""
+    rest = names[len(arguments) :]
+    if len(arguments) + len(named) != len(names) or any(name not in named for name in rest):
+        return None
+    return [*arguments, *(named[name] for name in rest)]
+
+
+def _hint(value, name, param):
+    """What would be the argument."""
+    elem, shape = param
+    if _given(value, elem, shape, True) is not None:
+        return None
+    if elem == "string":
+        return f"`{name}` is a str without zeros"
+    dtype = _DTYPES[_NUMBERS[elem]]
+    converted = "float" if elem in ("float", "double") else "bool" if elem == "bool" else "int"
+    if shape == ():
+        if isinstance(value, (_np.generic, _np.ndarray)) and value.size == 1:
+            return f"`{name}` is {elem} in SaC: np.{dtype.name}({name}.item())"
+        if converted == "int" and isinstance(value, int) and not isinstance(value, bool):
+            return f"`{name}` is {elem} in SaC, which does not have {value}"
+        return f"`{name}` is {elem} in SaC" + (f": {converted}({name})" if isinstance(value, (int, float, str)) else "")
+    if not isinstance(value, _np.ndarray):
+        return f"`{name}` is an array in SaC: np.array({name}, np.{dtype.name})"
+    if value.dtype.names is not None:
+        return f"`{name}` is {elem} in SaC: pass a field, such as {name}[{(*value.dtype.names, '')[0]!r}]"
+    if value.dtype.kind == "c":
+        return f"`{name}` is {elem} in SaC, where complex numbers are double[.., 2]: .view('f8').reshape({name}.shape + (2,))"
+    if value.dtype != dtype:
+        return f"`{name}` is {elem} in SaC: {name}.astype(np.{dtype.name})"
+    return f"`{name}` has {len(shape)} {'axis' if len(shape) == 1 else 'axes'} in SaC, not {value.ndim}"
 
 
 def _shown(value):
@@ -130,7 +216,7 @@ def _call(function, params, results, given):
             _lib.ravel_array_release(object)
     if status:
         words = _lib.ravel_last_error().decode("utf-8", "replace")
-        raise _Fault(words) if status == 1 else ValueError(words)
+        raise Fault(words) if status == 1 else ValueError(words)
     made = [_made(place, name, shape) for place, (name, shape) in zip(places, results)]
     return made[0] if len(made) == 1 else tuple(made) or None
 

@@ -13,7 +13,7 @@ use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-/// What all such packages have in common; the table of functions stands behind it.
+/// What all such packages have in common, a file of its own: names of functions may be those of Python's own.
 const BINDINGS: &str = include_str!("bindings.py");
 
 /// Names that cannot be written in Python.
@@ -91,8 +91,9 @@ fn pack(wheel: &Wheel, interface: &Interface, library: &[u8]) -> Result<Vec<u8>,
         "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: SaC functions, compiled by Ravel\nRequires-Python: >=3.9\nRequires-Dist: numpy\n"
     );
     let about = format!("Wheel-Version: 1.0\nGenerator: ravel\nRoot-Is-Purelib: false\nTag: {tag}\n");
-    let files: [(String, &[u8]); 6] = [
+    let files: [(String, &[u8]); 7] = [
         (format!("{name}/__init__.py"), &module(name, interface).into_bytes()),
+        (format!("{name}/_bindings.py"), BINDINGS.as_bytes()),
         (format!("{name}/__init__.pyi"), &stubs(interface).into_bytes()),
         (format!("{name}/py.typed"), b""),
         (format!("{name}/lib{name}.so"), library),
@@ -160,23 +161,37 @@ fn by_name(interface: &Interface) -> Vec<(&str, Vec<&Function>)> {
 
 /// `__init__.py`.
 fn module(name: &str, interface: &Interface) -> String {
-    let mut out = format!("\"\"\"The SaC functions of `{name}`, compiled by Ravel.\"\"\"\n\n{BINDINGS}\n");
+    let mut out = format!(
+        "\"\"\"The SaC functions of `{name}`, compiled by Ravel.\"\"\"\n\nfrom . import _bindings\n\n_functions = {{\"Fault\": _bindings.Fault}}\n"
+    );
     let list = |forms: Vec<String>| format!("[{}]", forms.join(", "));
     for (name, functions) in by_name(interface) {
-        let _ = writeln!(out, "globals()[{0}] = _Function({0}, [", quoted(name));
+        let _ = writeln!(out, "_functions[{0}] = _bindings.Function(__name__, {0}, [", quoted(name));
         for function in functions {
             let _ = writeln!(
                 out,
-                "    ({}, {}, {}, {}),",
+                "    ({}, {}, {}, {}, {}),",
                 quoted(&function.c_name),
                 quoted(&text::in_sac(function)),
+                list(names(function).iter().map(|name| quoted(name)).collect()),
                 list(function.params.iter().map(|param| described(&param.form)).collect()),
                 list(function.results.iter().map(described).collect()),
             );
         }
         out.push_str("])\n");
     }
+    out.push_str("globals().update(_functions)\n");
     out
+}
+
+/// What Python calls the parameters of a function: as SaC does, unless that is no name in Python.
+fn names(function: &Function) -> Vec<String> {
+    let name = |(at, param): (usize, &super::interface::Parameter)| match param.name.as_str() {
+        "_" => format!("argument{}", at + 1),
+        name if is_keyword(name) => format!("{name}_"),
+        name => name.to_string(),
+    };
+    function.params.iter().enumerate().map(name).collect()
 }
 
 /// The type of a value for those who check types.
@@ -217,14 +232,10 @@ fn stubs(interface: &Interface) -> String {
     );
     for (name, functions) in by_name(interface).into_iter().filter(|(name, _)| !is_keyword(name)) {
         for function in &functions {
-            let param = |param: &super::interface::Parameter| {
-                let mark = if is_keyword(&param.name) { "_" } else { "" };
-                format!("{}{mark}: {}", param.name, annotation(&param.form, false))
+            let param = |(name, param): (String, &super::interface::Parameter)| {
+                format!("{name}: {}", annotation(&param.form, false))
             };
-            let mut params: Vec<String> = function.params.iter().map(param).collect();
-            if !params.is_empty() {
-                params.push("/".to_string());
-            }
+            let params: Vec<String> = names(function).into_iter().zip(&function.params).map(param).collect();
             let results: Vec<String> = function.results.iter().map(|form| annotation(form, true)).collect();
             let result = match &results[..] {
                 [] => "None".to_string(),

@@ -4,11 +4,12 @@
 //! called with have instances of their own, all later ones share one per rank.
 
 pub use super::instances::{Argument, Instances, Number, OWN_INSTANCES};
-use super::source::{ROOT, VALUE};
+use super::source::{ModuleText, ROOT, VALUE};
 use super::value::{self, Value};
 use super::{Reply, Session, USED};
 use crate::explain::Explanation;
-use crate::pipeline::{Compilation, ENTRY, Failure};
+use crate::files::module_of;
+use crate::pipeline::{Compilation, ENTRY, Failure, Options};
 use crate::places::Functions;
 use ravel_codegen::{Entry as Code, Globals, Word};
 use ravel_core::RootSource;
@@ -23,6 +24,7 @@ use ravel_specialize::Entry;
 use ravel_specialize::value::{Kind, ScKind, ShapeKind};
 use ravel_types::{Affine, Basic, Scalar};
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Why a call gives no values.
@@ -275,6 +277,13 @@ struct Call {
     types: Vec<Option<Basic>>,
 }
 
+/// How the file begins that holds a call.
+const CALL: &str = "<call of ";
+
+fn is_call(file: &str) -> bool {
+    file.starts_with(CALL)
+}
+
 /// Whether this can stand in front of the brackets of a call.
 fn is_name(text: &str) -> bool {
     let is_word = |word: &str| {
@@ -295,17 +304,54 @@ impl Session {
     /// [`CallError::Source`]; nothing of the text is defined then.
     pub fn define_text(&mut self, name: &str, text: &str) -> Result<(), CallError> {
         self.reported.take();
+        if let Some(module) = module_of(text) {
+            // It is told apart by this name from others that were given as texts.
+            return self.define_module(module, &format!("<{module}>"), text, Some(text.into()));
+        }
         let wished = self.follow_wish(text);
         let reply = wished.map_or_else(Reply::Failed, |()| self.begin(name, text, true));
         self.taken_in(reply)
+    }
+
+    /// Takes in what a module offers, whose text is that of a file, or one that no file has.
+    fn define_module(&mut self, module: &str, file: &str, text: &str, own: Option<Arc<str>>) -> Result<(), CallError> {
+        if let Err(why) = self.follow_wish(text) {
+            return self.taken_in(Reply::Failed(why));
+        }
+        // As `ravel check` does: what it offers would be looked at only when it is called.
+        let mut compilation = Compilation::new(Options { at_prompt: false, ..self.options.clone() });
+        let root = RootSource { name: file.to_string(), text: text.into() };
+        let checked = compilation.core_from(root, &mut self.loader());
+        let checked = checked.and_then(|program| compilation.specialize(&program, Entry::Roots));
+        if let Err(failure) = checked {
+            return Err(self.call_failure(&compilation, &failure));
+        }
+        let former = self.modules.insert(module.to_string(), ModuleText { file: file.to_string(), text: own });
+        let reply = self.begin(&format!("<use of {module}>"), &format!("use {module}: all;"), true);
+        let taken = self.taken_in(reply);
+        if taken.is_err() {
+            match former {
+                Some(former) => drop(self.modules.insert(module.to_string(), former)),
+                None => drop(self.modules.remove(module)),
+            }
+        }
+        taken
     }
 
     /// The same for a file, whose folder is one of those where modules are searched.
     ///
     /// # Errors
     /// As [`Session::define_text`].
-    pub fn define_file(&mut self, path: &std::path::Path) -> Result<(), CallError> {
+    pub fn define_file(&mut self, path: &Path) -> Result<(), CallError> {
         self.reported.take();
+        if let Ok(text) = crate::files::read_text(path)
+            && let Some(module) = module_of(&text)
+        {
+            let file = path.display().to_string();
+            let folder = path.parent().filter(|folder| !self.options.folders.iter().any(|known| known == folder));
+            self.options.folders.extend(folder.map(Path::to_path_buf));
+            return self.define_module(module, &file, &text, None);
+        }
         let reply = self.load(path);
         self.taken_in(reply)
     }
@@ -327,20 +373,6 @@ impl Session {
     /// The reports that were shown last, one JSON object a line; asking forgets them.
     pub fn take_reports(&self) -> String {
         self.reported.take()
-    }
-
-    /// The names of the functions that were defined, sorted.
-    pub fn functions(&self) -> Vec<String> {
-        let keys = self.chunks.iter().flat_map(super::source::Chunk::keys);
-        let mut names: Vec<String> = keys
-            .filter_map(|key| match key {
-                super::source::Key::Function { name, .. } => Some(name.clone()),
-                _ => None,
-            })
-            .collect();
-        names.sort();
-        names.dedup();
-        names
     }
 
     /// Finds or makes the instance of a function for these arguments.
@@ -477,12 +509,14 @@ impl Session {
     }
 
     fn wrap_call(&mut self, function: &str, types: Vec<Option<Basic>>) -> Result<Call, CallError> {
-        let names: Vec<String> = (1..=types.len()).map(|n| format!("argument{n}")).collect();
+        // Reports show the arguments by the names that they have inside.
+        let known = self.parameter_names(function, types.len());
+        let names = known.unwrap_or_else(|| (1..=types.len()).map(|n| format!("argument{n}")).collect());
         let declared = |ty: &Option<Basic>| ty.map_or("string".to_string(), |basic| format!("{basic}[*]"));
         let head: Vec<String> = types.iter().zip(&names).map(|(ty, name)| format!("{} {name}", declared(ty))).collect();
         let mut loader = self.loader();
         let text = format!("{function}({});", names.join(", "));
-        let body = loader.function(&head.join(", "), "", &format!("<call of {function}>"), &text, "");
+        let body = loader.function(&head.join(", "), "", &format!("{CALL}{function}>"), &text, "");
         let text = loader.program(USED, &self.chunks, &body);
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
         let mut compilation = Compilation::new(self.options.clone());
@@ -496,8 +530,13 @@ impl Session {
     fn call_failure(&self, compilation: &Compilation, failure: &Failure) -> CallError {
         match failure {
             Failure::Source => {
-                let errors: Vec<Diagnostic> =
+                let mut errors: Vec<Diagnostic> =
                     compilation.diagnostics.iter().filter(|report| report.is_error()).cloned().collect();
+                // Nobody has written the text of the call: what mends it is said in the caller's language, or not at all.
+                let is_call = |span: Span| compilation.map.get(span.file).is_some_and(|file| is_call(&file.name));
+                for error in errors.iter_mut().filter(|error| is_call(error.span())) {
+                    (error.help, error.fixes) = (None, Vec::new());
+                }
                 self.reported.take();
                 let text = self.render(&errors, &compilation.map);
                 CallError::Source { text, json: self.reported.take() }

@@ -12,6 +12,7 @@ use crate::files::library_sources;
 use crate::pipeline::Compilation;
 use ravel_core::RootSource;
 use ravel_core::ir::Program;
+use ravel_source::SourceMap;
 use ravel_specialize::fits::Fit;
 use ravel_specialize::value::Kind;
 use std::collections::HashMap;
@@ -45,8 +46,15 @@ impl Offers {
 pub(super) struct Known {
     /// How many inputs had been accepted as definitions by then.
     accepted: usize,
-    program: Program,
-    names: ravel_core::Facts,
+    pub(super) program: Program,
+    pub(super) names: ravel_core::Facts,
+    pub(super) map: SourceMap,
+}
+
+impl Known {
+    pub(super) fn new(accepted: usize, program: Program, names: ravel_core::Facts, map: SourceMap) -> Known {
+        Known { accepted, program, names, map }
+    }
 }
 
 impl Session {
@@ -122,20 +130,26 @@ impl Session {
     }
 
     /// Looks at the session's program again if definitions have come since.
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         if self.known.as_ref().is_some_and(|known| known.accepted == self.accepted) {
             return;
         }
+        // The definitions were accepted: they have no errors.
+        if let Some(known) = self.known_with(USED) {
+            self.known = Some(known);
+        }
+    }
+
+    /// The same for a session that uses these modules from the start; nothing if the program has errors with them.
+    pub(super) fn known_with(&self, uses: &[&str]) -> Option<Known> {
         let mut compilation = Compilation::new(self.options.clone());
         compilation.facts = Some(Gathered::default());
         let mut loader = self.loader();
-        let text = loader.program(USED, &self.chunks, "");
+        let text = loader.program(uses, &self.chunks, "");
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
-        // The definitions were accepted: they have no errors.
-        if let Ok(program) = compilation.core_from(root, &mut loader) {
-            let names = compilation.facts.take().unwrap_or_default().names;
-            self.known = Some(Known { accepted: self.accepted, program, names });
-        }
+        let program = compilation.core_from(root, &mut loader).ok()?;
+        let names = compilation.facts.take().unwrap_or_default().names;
+        Some(Known { accepted: self.accepted, program, names, map: compilation.map })
     }
 }
 

@@ -85,6 +85,8 @@ pub enum Request {
     },
     /// The names of all functions that were defined, one a line.
     Functions,
+    /// The heads of the own functions, or of those that a name means, one JSON object a line.
+    Heads(Option<String>),
 }
 
 /// What it answers.
@@ -374,6 +376,7 @@ fn work(
             Ok(Answer::Done)
         }
         Request::Functions => Ok(Answer::Text(session.functions().join("\n"))),
+        Request::Heads(name) => Ok(Answer::Text(session.heads(name.as_deref()))),
         Request::Explain { function, arguments } => {
             let arguments: Vec<Argument> = arguments.iter().map(Given::argument).collect();
             session.explain_call(&function, &arguments).map(Answer::Text)

@@ -112,7 +112,8 @@ impl Session {
     }
 
     pub(super) fn loader(&self) -> InputLoader {
-        InputLoader::new(FileLoader::new(self.options.folders.clone(), self.options.edition.unwrap_or_default()))
+        let files = FileLoader::new(self.options.folders.clone(), self.options.edition.unwrap_or_default());
+        InputLoader::new(files, self.modules.clone())
     }
 }
 

@@ -10,6 +10,7 @@ mod code;
 mod complete;
 mod drawing;
 mod evaluate;
+mod heads;
 pub mod host;
 mod html;
 mod input;
@@ -24,6 +25,7 @@ pub mod value;
 pub use complete::Candidate;
 
 use crate::edition::wish;
+use crate::facts::Gathered;
 use crate::pipeline::{Compilation, Failure, Options};
 pub use html::escaped as html_text;
 use input::{Scanned, needs_semicolon, single_call, split_behind};
@@ -33,7 +35,7 @@ use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::{FileId, SourceMap, Span};
 use ravel_syntax::ast::{Definition, ExprKind, Stmt, StmtKind};
 use ravel_syntax::{ReplInput, TypeNames};
-use source::{Chunk, INPUT, Key, ROOT};
+use source::{Chunk, INPUT, Key, ModuleText, ROOT};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -78,6 +80,8 @@ pub struct Session {
     options: Options,
     color: bool,
     chunks: Vec<Chunk>,
+    /// Modules that were taken in as such.
+    modules: BTreeMap<String, ModuleText>,
     variables: BTreeMap<String, Value>,
     jit: Box<dyn ravel_codegen::Session>,
     /// Global objects that have their first value.
@@ -133,6 +137,7 @@ impl Session {
             options,
             color,
             chunks: Vec::new(),
+            modules: BTreeMap::new(),
             variables: BTreeMap::new(),
             jit,
             initialised: HashSet::new(),
@@ -283,6 +288,7 @@ impl Session {
     pub fn reset(&mut self) {
         self.waiting.clear();
         self.chunks.clear();
+        self.modules.clear();
         self.variables.clear();
         self.initialised.clear();
         self.names = None;
@@ -412,9 +418,10 @@ impl Session {
         let reloaded = self.chunks.iter().filter(|chunk| name != INPUT && chunk.name == name);
         gone.extend(reloaded.flat_map(|chunk| chunk.keys().cloned()));
         chunks.push(new);
-        let remarks = self.check(name, &chunks)?;
+        let (remarks, known) = self.check(name, &chunks)?;
         self.journal.change_chunks(&self.chunks);
         self.accepted += 1;
+        self.known = Some(known);
         if let Some(new) = chunks.last_mut().filter(|_| name == INPUT) {
             let taken = |name: &String| self.chunks.iter().any(|chunk| chunk.name == *name);
             let subject = new.keys().find_map(Key::name).unwrap_or("directives").to_string();
@@ -432,19 +439,26 @@ impl Session {
         Ok((shown, remarks))
     }
 
-    /// Looks for errors in a program whose last chunk is new.
-    fn check(&self, name: &str, chunks: &[Chunk]) -> Outcome<String> {
+    /// Looks for errors in a program whose last chunk is new; also what its names mean.
+    fn check(&self, name: &str, chunks: &[Chunk]) -> Outcome<(String, complete::Known)> {
         let mut compilation = Compilation::new(self.options.clone());
+        compilation.facts = Some(Gathered::default());
         let mut loader = self.loader();
         let text: Arc<str> = loader.program(USED, chunks, "").into();
         let root = RootSource { name: ROOT.to_string(), text };
         let checked = compilation.core_from(root, &mut loader).and_then(|mut program| {
+            // What values are does not matter here.
+            let names = compilation.facts.take().unwrap_or_default().names;
             let is_new = |span: Span| compilation.map.get(span.file).is_some_and(|file| file.name == name);
             program.roots.retain(|root| is_new(program.funs[root.index()].span));
-            compilation.specialize(&program, ravel_specialize::Entry::Roots)
+            compilation.specialize(&program, ravel_specialize::Entry::Roots)?;
+            Ok((program, names))
         });
         match checked {
-            Ok(_) => Ok(self.remarks(&compilation, name)),
+            Ok((program, names)) => {
+                let remarks = self.remarks(&compilation, name);
+                Ok((remarks, complete::Known::new(self.accepted + 1, program, names, compilation.map)))
+            }
             Err(failure) => Err(self.failure(&compilation, &failure)),
         }
     }

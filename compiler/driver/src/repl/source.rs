@@ -2,12 +2,12 @@
 //!
 //! Every input is a file of its own that the program includes, so that reports and faults name the place as it was typed.
 
-use crate::files::FileLoader;
+use crate::files::{FileLoader, is_library};
 use ravel_core::{Loader, ModulePlace};
 use ravel_source::{FileId, SourceMap};
 use ravel_syntax::ast::{AxisCount, Definition, DimKind, Function, Type};
 use ravel_syntax::print_type;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -250,16 +250,26 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
+/// Where the text of a module is that was taken in as such.
+#[derive(Clone, Debug)]
+pub struct ModuleText {
+    /// What reports call it.
+    pub file: String,
+    /// The text, if no file has it.
+    pub text: Option<Arc<str>>,
+}
+
 /// File access for a session: its inputs, and the files of the user.
 pub struct InputLoader {
     files: FileLoader,
+    modules: BTreeMap<String, ModuleText>,
     /// Name and text of each input by what the include lines call it.
     texts: HashMap<String, (String, Arc<str>)>,
 }
 
 impl InputLoader {
-    pub fn new(files: FileLoader) -> InputLoader {
-        InputLoader { files, texts: HashMap::new() }
+    pub fn new(files: FileLoader, modules: BTreeMap<String, ModuleText>) -> InputLoader {
+        InputLoader { files, modules, texts: HashMap::new() }
     }
 
     /// The line that includes a text which reports call `name`.
@@ -317,7 +327,10 @@ impl InputLoader {
 
 impl Loader for InputLoader {
     fn find_module(&mut self, module: &str, from: &str) -> Option<ModulePlace> {
-        self.files.find_module(module, from)
+        match self.modules.get(module).filter(|_| !is_library(from)) {
+            Some(known) => Some(ModulePlace::of_user(known.file.clone())),
+            None => self.files.find_module(module, from),
+        }
     }
 
     fn find_include(&mut self, path: &str, from: &str) -> Option<String> {
@@ -328,9 +341,10 @@ impl Loader for InputLoader {
     }
 
     fn read(&mut self, name: &str) -> Result<Arc<str>, String> {
+        let of_module = || self.modules.values().find(|module| module.file == name)?.text.clone();
         match self.texts.values().find(|(known, _)| known == name) {
             Some((_, text)) => Ok(text.clone()),
-            None => self.files.read(name),
+            None => of_module().map_or_else(|| self.files.read(name), Ok),
         }
     }
 
