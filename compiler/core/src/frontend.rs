@@ -58,6 +58,11 @@ impl Visible {
         own.operators.iter().for_each(|name| self.0.add_operator(&name.name));
     }
 
+    /// Adds what a module that was not found may have defined.
+    pub(crate) fn add_doubtful(&mut self, scanned: &Scanned) {
+        ravel_syntax::add_doubtful_names(&scanned.tokens, &mut self.0);
+    }
+
     pub(crate) fn into_names(self) -> TypeNames {
         self.0
     }

@@ -240,6 +240,7 @@ impl Core<'_> {
                 None => incomplete = true,
             }
         }
+        let lacks_module = resolved.iter().any(Option::is_none);
         if let Some((known, reports)) = self.kept.module(file_name, &scanned, &resolved) {
             self.reports.extend(reports.iter().cloned());
             self.loaded.push(known);
@@ -248,7 +249,10 @@ impl Core<'_> {
         let lasts = !is_root && scanned.is_lasting && resolved.iter().flatten().all(|module| module.0 < OWN);
         let place = Place { file: file_name, mentions: resolved, lasts };
         let before = std::mem::take(&mut self.reports);
-        let visible = self.visible_types(&scanned, &mentions);
+        let mut visible = self.visible_types(&scanned, &mentions);
+        if lacks_module {
+            visible.add_doubtful(&scanned);
+        }
         let mut problems = Diagnostics::new();
         let parsed = frontend::parse(&scanned, &visible, &mut problems);
         let mut lost: HashSet<Text> = HashSet::default();
