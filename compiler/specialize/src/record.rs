@@ -26,7 +26,10 @@ impl Spec<'_> {
                                 .at(site, "unknown field");
                         let is_there = self.options.map.snippet(site).ends_with(field);
                         diagnostic = match did_you_mean(field, names.iter().copied()) {
-                            Some(near) if is_there => diagnostic.with_name_meant(site, field, near),
+                            Some(near) if is_there => {
+                                let name = ravel_source::Span { start: site.end - field.len() as u32, ..site };
+                                diagnostic.with_name_meant(name, field, near)
+                            }
                             Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
                             None => diagnostic.with_note(format!("its fields are {}", names.join(", "))),
                         };
