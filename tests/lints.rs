@@ -1,7 +1,7 @@
 //! Warnings by name: the options that set them, and fixes of programs.
 //!
 //! `fixes/NAME.sac` becomes `fixes/NAME.fixed.sac` by `check --fix`, or `--fix --unsafe` if its first line is `//! unsafe`, and that has
-//! nothing to report.
+//! nothing to report. Where there is a `fixes/NAME.out` it writes that.
 
 use std::fs;
 use std::path::Path;
@@ -83,7 +83,18 @@ fn fixed(source: &Path, expected: &Path) -> Result<(), Failed> {
         return Err(format!("{}\n{}", fs::read_to_string(&copy)?, run.describe()).into());
     }
     let run = finish(Command::new(ravel()).arg("check").arg(&copy), b"")?;
-    if run.status == 0 && run.stderr.is_empty() { Ok(()) } else { Err(run.describe().into()) }
+    if run.status != 0 || !run.stderr.is_empty() {
+        return Err(run.describe().into());
+    }
+    let output = source.with_extension("out");
+    if !output.exists() {
+        return Ok(());
+    }
+    let run = finish(Command::new(ravel()).args(["run", "--backend", "interp"]).arg(&copy), b"")?;
+    match run.status == 0 && run.stdout == fs::read_to_string(output)? {
+        true => Ok(()),
+        false => Err(run.describe().into()),
+    }
 }
 
 #[test]

@@ -49,6 +49,11 @@ impl Body<'_, '_> {
         let Some(callee) = self.core.callee(self.module, &call.callee, args.len(), wanted, Syntax::Call) else {
             if let Some(report) = self.core.reports.get_mut(before) {
                 report::with_way(report, call);
+                report::with_axis_first(report, call);
+                let is_variable = self.is_local(&call.callee);
+                if let Some(report) = self.core.reports.get_mut(before).filter(|_| is_variable) {
+                    report::with_brackets(report, call);
+                }
             }
             return Counted::plain(make::error(call.span), results);
         };

@@ -172,7 +172,7 @@ impl Body<'_, '_> {
             return vec![self.expr(value)];
         }
         let Some(counted) = self.several(value, results) else {
-            self.core.reports.push(report::value_count(1, results, value.span));
+            self.core.reports.push(report::one_value_of_cells(results, value.span));
             return vec![make::error(value.span); results];
         };
         let slots: Vec<LocalId> = (0..results).map(|_| self.temp("cell", value.span)).collect();

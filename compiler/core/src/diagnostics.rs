@@ -2,7 +2,7 @@
 
 use ravel_diagnostics::{Code, Diagnostic, Fix, did_you_mean};
 use ravel_source::Span;
-use ravel_syntax::{ast, elsewhere, elsewhere_value, print_expr};
+use ravel_syntax::{Axis, assigned_part, ast, elsewhere, elsewhere_value, print_expr};
 
 // ------------------------------------------------------------------------------------------- modules
 
@@ -17,7 +17,7 @@ pub fn unknown_module(name: &str, at: Span, known: &[String]) -> Diagnostic {
     }
     let other_case = known.iter().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
     match other_case.or_else(|| did_you_mean(name, known.iter().map(String::as_str))) {
-        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        Some(close) => report.with_name_meant(at, name, close),
         None => report.with_help(format!(
             "a module `{name}` is a file {name}.sac beside this one, in a folder given by -I, or in the library"
         )),
@@ -168,7 +168,7 @@ pub fn not_offered(module: &str, name: &str, at: Span, why: NotOffered, offered:
         (NotOffered::Private, _) => {
             report.with_help(format!("the module has a `{name}`; add `export {{ {name} }};` there"))
         }
-        (NotOffered::Unknown, Some(close)) => report.with_help(format!("did you mean `{close}`?")),
+        (NotOffered::Unknown, Some(close)) => report.with_name_meant(at, name, close),
         (NotOffered::Unknown, None) => report,
     }
 }
@@ -191,7 +191,7 @@ pub fn nothing_to_export(name: &str, at: Span, own: &[&str]) -> Diagnostic {
     let report = Diagnostic::error(Code::NotExported, format!("there is no `{name}` to export"))
         .at(at, "neither defined nor imported in this file");
     match did_you_mean(name, own.iter().copied()) {
-        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        Some(close) => report.with_name_meant(at, name, close),
         None => report,
     }
 }
@@ -210,13 +210,13 @@ pub struct Suggestion {
 }
 
 impl Suggestion {
-    fn help(self, report: Diagnostic) -> Diagnostic {
+    fn help(self, report: Diagnostic, (name, at): (&str, Span)) -> Diagnostic {
         match (self.module, self.close) {
             (Some(module), _) => report.with_help(match self.for_arrays {
                 Some(arrays) => format!("add `use {module}: all;`, or `use {arrays}: all;` for arrays"),
                 None => format!("add `use {module}: all;`"),
             }),
-            (None, Some(close)) => report.with_help(format!("did you mean `{close}`?")),
+            (None, Some(close)) => report.with_name_meant(at, name, &close),
             (None, None) => report,
         }
     }
@@ -229,8 +229,9 @@ pub fn unknown_function(name: &str, at: Span, suggestion: Suggestion) -> Diagnos
             .at(at, "not defined here")
             .with_help(entry.way);
     }
-    suggestion
-        .help(Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`")).at(at, "not defined here"))
+    let report =
+        Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`")).at(at, "not defined here");
+    suggestion.help(report, (name, at))
 }
 
 /// Adds to the report of an unknown function what the call would be here, if words of other languages tell it.
@@ -243,6 +244,39 @@ pub fn with_way(report: &mut Diagnostic, call: &ast::Call) {
         report.help = Some(format!("`{text}`"));
         report.fixes.push(Fix { title: format!("`{text}`"), safe: true, edits });
     }
+}
+
+/// Makes of the report of an unknown function, which is a variable, one of a selection.
+pub fn with_brackets(report: &mut Diagnostic, call: &ast::Call) {
+    if report.code != Code::UnknownFunction || call.args.is_empty() {
+        return;
+    }
+    let args: Vec<String> = call.args.iter().map(print_expr).collect();
+    let text = format!("{}[{}]", call.callee.name, args.join(", "));
+    report.title = format!("`{}` is a variable, not a function", call.callee.name);
+    report.notes.push("elements are selected by brackets, and counted from 0".to_string());
+    report.help = Some(format!("`{text}`"));
+    report.fixes = vec![Fix { title: format!("`{text}`"), safe: true, edits: vec![(call.span, text)] }];
+}
+
+/// Adds to the report of a call with an axis behind its array the call with the axis in front.
+pub fn with_axis_first(report: &mut Diagnostic, call: &ast::Call) {
+    let used = |help: &String| Some(help.strip_prefix("add `use ")?.strip_suffix(": all;`")?.to_string());
+    let Some(module) = report.help.as_ref().and_then(used) else { return };
+    let is_axis = |arg: &ast::Expr| {
+        let text = print_expr(arg);
+        text.strip_prefix('-').unwrap_or(&text).chars().all(|c| c.is_ascii_digit())
+            || text.starts_with('[') && text.chars().all(|c| c.is_ascii_digit() || "[], ".contains(c))
+    };
+    let (Code::WrongCounts, [array, axis]) = (report.code, call.args.as_slice()) else { return };
+    if module != "ArraySearch" || !is_axis(axis) || is_axis(array) {
+        return;
+    }
+    let text = format!("{}({}, {})", call.callee.name, print_expr(axis), print_expr(array));
+    let title = format!("`{text}`, with `use {module}: all;`");
+    report.notes.push("an axis comes first".to_string());
+    report.help = Some(title.clone());
+    report.fixes.push(Fix { title, safe: true, edits: vec![(call.span, format!("{module}::{text}"))] });
 }
 
 /// Adds to the report of an unknown operator what its users mean.
@@ -261,7 +295,8 @@ pub fn with_operator_way(report: &mut Diagnostic, symbol: &str, (left, right): (
 pub fn missing_syntax_function(syntax: &str, name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
     let report = Diagnostic::error(Code::UnknownFunction, format!("{syntax} needs a function `{name}`"))
         .at(at, "none is visible here");
-    suggestion.help(report)
+    // The name is not in the text.
+    suggestion.help(report, ("", Span { end: at.start, ..at }))
 }
 
 /// A visible function of the right name and the wrong counts.
@@ -270,6 +305,8 @@ pub struct Candidate {
     pub takes: String,
     /// "1 result".
     pub gives: String,
+    /// What it is called with: `f(int[.] a, int b)`.
+    pub head: String,
     /// Whether it takes as many arguments as the call has.
     pub fits: bool,
     pub module: String,
@@ -301,10 +338,10 @@ pub fn no_such_counts(
     let mut report = Diagnostic::error(Code::WrongCounts, title).at(at, "this call");
     let mut notes: Vec<String> = Vec::new();
     for candidate in candidates {
-        let Candidate { takes, gives, module, .. } = candidate;
-        let note = format!("`{name}` of {module} takes {takes} and gives {gives}");
+        let Candidate { takes, gives, module, head, .. } = candidate;
+        let note = format!("`{head}` of {module} takes {takes} and gives {gives}");
         if !candidate.library && notes.len() < MOST_CANDIDATES {
-            report = report.with_label(candidate.span, format!("takes {takes} and gives {gives}"));
+            report = report.with_label(candidate.span, format!("`{head}` takes {takes} and gives {gives}"));
         } else if !notes.contains(&note) {
             notes.push(note);
         }
@@ -319,19 +356,17 @@ pub fn no_such_counts(
     if name == "shape" && args == 2 {
         return report.with_help("`shape(a)` is the vector of extents, `shape(a)[0]` the first of them");
     }
+    if name == "where" && args == 2 {
+        return report.with_help("`compress(mask, a)` of ArraySearch takes the elements that a mask says");
+    }
     let of_elements = [("max", "maxval", "largest"), ("min", "minval", "smallest")];
     match of_elements.iter().find(|(of_two, _, _)| *of_two == name && args == 1) {
         Some((_, function, which)) => {
-            report.with_help(format!("the {which} element of an array is {function}(...), with `use Array: all;`"))
+            let title = format!("the {which} element of an array is {function}(...), with `use Array: all;`");
+            report.with_safe_edit(title, at, *function)
         }
         None => match module {
-            Some(module) => {
-                let report = report.with_help(format!("add `use {module}: all;`"));
-                match (&*module, args) {
-                    ("ArraySearch", 2) => report.with_note(format!("an axis comes first: `{name}(0, a)`")),
-                    _ => report,
-                }
-            }
+            Some(module) => report.with_help(format!("add `use {module}: all;`")),
             None => report,
         },
     }
@@ -354,7 +389,7 @@ pub fn unknown_variable(name: &str, at: Span, suggestion: Suggestion, function: 
     match elsewhere_value(name) {
         Some((Some(word), _)) => report.with_safe_edit(format!("did you mean `{word}`?"), at, word),
         Some((None, rule)) => report.with_help(rule),
-        None => suggestion.help(report),
+        None => suggestion.help(report, (name, at)),
     }
 }
 
@@ -373,7 +408,8 @@ pub fn maybe_unassigned(name: &str, at: Span, assigned: Span) -> Diagnostic {
 }
 
 pub fn unknown_type(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
-    suggestion.help(Diagnostic::error(Code::UnknownType, format!("unknown type `{name}`")).at(at, "no such type here"))
+    let report = Diagnostic::error(Code::UnknownType, format!("unknown type `{name}`")).at(at, "no such type here");
+    suggestion.help(report, (name, at))
 }
 
 pub fn ambiguous(kind: &str, name: &str, at: Span, modules: &[String]) -> Diagnostic {
@@ -387,7 +423,7 @@ pub fn unknown_primitive(name: &str, at: Span) -> Diagnostic {
     let report =
         Diagnostic::error(Code::BadPrimitive, format!("unknown primitive `{name}`")).at(at, "no such primitive");
     match did_you_mean(name, names.iter().map(String::as_str)) {
-        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        Some(close) => report.with_name_meant(at, name, close),
         None => report,
     }
 }
@@ -550,7 +586,7 @@ pub fn unknown_field(name: &str, record: &str, at: Span, fields: &[&str]) -> Dia
     let report =
         Diagnostic::error(Code::UnknownField, format!("struct {record} has no field `{name}`")).at(at, "no such field");
     match did_you_mean(name, fields.iter().copied()) {
-        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        Some(close) => report.with_name_meant(at, name, close),
         None => report.with_note(format!("its fields are {}", fields.join(", "))),
     }
 }
@@ -602,6 +638,29 @@ pub fn dots_differ(at: Span) -> Diagnostic {
         .at(at, "other dots than in the partitions before")
 }
 
+/// A with-loop of several operations, or of none, where one value is taken.
+pub fn several_operations(operations: usize, at: Span) -> Diagnostic {
+    let report = Diagnostic::error(
+        Code::ValueCount,
+        format!("this with-loop gives {}, and one is taken here", count(operations, "value")),
+    )
+    .at(at, "each operation behind `:` gives a value");
+    match operations {
+        0 => report,
+        n => {
+            let names: Vec<String> = (1..=n).map(|k| format!("r{k}")).collect();
+            report.with_help(format!("name a target for each: `{} = with {{ ... }}`", names.join(", ")))
+        }
+    }
+}
+
+/// Several targets of a comprehension whose cells have one value.
+pub fn one_value_of_cells(targets: usize, at: Span) -> Diagnostic {
+    Diagnostic::error(Code::ValueCount, format!("{targets} values are taken, and each cell has one"))
+        .at(at, "the value of a cell")
+        .with_note("several arrays come from a call with as many results, or from as many comprehensions")
+}
+
 pub fn value_count(values: usize, operations: usize, at: Span) -> Diagnostic {
     Diagnostic::error(Code::ValueCount, format!("{} for {}", count(values, "value"), count(operations, "operation")))
         .at(at, "one value for each operation is needed")
@@ -610,7 +669,37 @@ pub fn value_count(values: usize, operations: usize, at: Span) -> Diagnostic {
 pub fn dot_in_assignment(at: Span) -> Diagnostic {
     Diagnostic::error(Code::DotInTarget, "dots cannot stand on the left of `=`")
         .at(at, "this dot")
-        .with_help("a short index such as `a[i]` replaces a whole row")
+        .with_note("a short index such as `a[i]` replaces a whole row")
+}
+
+/// Adds to the report of dots in a target the statement that does what was meant.
+pub fn with_assigned_axes(
+    report: &mut Diagnostic,
+    target: &ast::LValue,
+    (op, value): (Option<&ast::QName>, &ast::Expr),
+    (statement, end): (Span, &str),
+) {
+    let ([ast::Access::Index { selectors, .. }], Code::DotInTarget) = (target.accesses.as_slice(), report.code) else {
+        return;
+    };
+    let axes: Option<Vec<Axis>> = selectors
+        .iter()
+        .map(|selector| match selector {
+            ast::Selector::Expr(expr) => Some(Axis::Place(print_expr(expr))),
+            ast::Selector::Dot(_) => Some(Axis::WHOLE),
+            ast::Selector::Dots(_) => None,
+        })
+        .collect();
+    let Some(axes) = axes else { return };
+    let sign = op.map_or("", |op| &*op.name);
+    let (text, safe) = assigned_part(&target.name.name, &axes, sign, &print_expr(value));
+    let text = format!("{text}{end}");
+    let title = format!("`{text}`");
+    if !safe {
+        report.notes.push("a scalar on the right stands there without an index".to_string());
+    }
+    report.help = Some(title.clone());
+    report.fixes.push(Fix { title, safe, edits: vec![(statement, text)] });
 }
 
 pub fn fold_primitive(name: &str, at: Span) -> Diagnostic {

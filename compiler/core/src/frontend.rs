@@ -65,6 +65,11 @@ impl Visible {
         own.structs.iter().for_each(|record| self.0.add_struct(Some(name), &record.name));
     }
 
+    /// Adds what a module that was not found may have defined.
+    pub(crate) fn add_doubtful(&mut self, scanned: &Scanned) {
+        ravel_syntax::add_doubtful_names(&scanned.tokens, &mut self.0);
+    }
+
     pub(crate) fn into_names(self) -> TypeNames {
         self.0
     }

@@ -296,7 +296,11 @@ impl Core<'_> {
     /// Every function of the root file, with checks that need the whole file.
     pub(crate) fn root_functions(&mut self, root: ModId) {
         let mut names = HashSet::default();
-        let module_file = !matches!(self.module(root).file.header, ast::Header::Program);
+        let file = self.module(root).file.clone();
+        let is_main =
+            |def: &Definition| matches!(def, Definition::Function(function) if &*function.name.name == "main");
+        // A file without `main` is a collection of functions, as a module is.
+        let is_collection = !matches!(file.header, ast::Header::Program) || !file.definitions.iter().any(is_main);
         for def in self.module(root).functions.clone() {
             let Some(id) = self.function(def) else { continue };
             let fun = &self.program.funs[id.index()];
@@ -317,8 +321,8 @@ impl Core<'_> {
             let (file, index) = self.item(def);
             let Some(Definition::Function(function)) = file.definitions.get(index) else { continue };
             let fun = &self.program.funs[id.index()];
-            // A module's functions are all there is of it; a program is checked from `main`, and may hold more than it needs.
-            let needed = module_file || !fun.inline && fun.params.iter().all(|param| fixed_rank(&param.ty.dims));
+            // The functions of a collection are all there is of it; a program is checked from `main`, and may hold more than it needs.
+            let needed = is_collection || !fun.inline && fun.params.iter().all(|param| fixed_rank(&param.ty.dims));
             if function.body.is_some() && fun.families.is_empty() && needed {
                 self.program.roots.push(id);
             }

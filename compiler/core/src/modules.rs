@@ -247,6 +247,7 @@ impl Core<'_> {
                 None => incomplete = true,
             }
         }
+        let lacks_module = resolved.iter().any(Option::is_none);
         if let Some((known, reports)) = self.kept.module(file_name, &scanned, &resolved) {
             self.reports.extend(reports.iter().cloned());
             self.loaded.push(known);
@@ -258,6 +259,9 @@ impl Core<'_> {
         let mut visible = self.visible_types(&scanned, &mentions);
         if !mentions.contains_key(&name) && scanned.mentions.iter().any(|mention| mention.module == name) {
             visible.add_qualified(&name, &scanned);
+        }
+        if lacks_module {
+            visible.add_doubtful(&scanned);
         }
         let mut problems = Diagnostics::new();
         let parsed = frontend::parse(&scanned, &visible, &mut problems);

@@ -11,7 +11,8 @@ use crate::ir::{self, DimPat, ElemTy, Expr, ExprKind, FunBody, FunId, RankPat, S
 use crate::lookup::{Kind, Missing};
 use crate::modules::ModId;
 use ravel_source::Span;
-use ravel_syntax::ast::{Definition, QName, Text};
+use ravel_syntax::ast::{Definition, Function, QName, Text};
+use ravel_syntax::print_type;
 
 /// How many results the place of a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,6 +140,16 @@ fn same_dispatch(a: &ir::Fun, b: &ir::Fun) -> bool {
         && pairs().all(|(x, y)| same_type((a, &x.ty), (b, &y.ty)))
 }
 
+/// A function as calls see it: its name and parameters.
+fn called(function: &Function) -> String {
+    let mut params: Vec<String> =
+        function.params.iter().map(|param| format!("{} {}", print_type(&param.ty), param.name.name)).collect();
+    if function.variadic_params {
+        params.push("...".to_string());
+    }
+    format!("{}({})", function.name.name, params.join(", "))
+}
+
 impl Core<'_> {
     fn counts(&self, def: DefId) -> Counts {
         let (file, index) = self.item(def);
@@ -241,7 +252,12 @@ impl Core<'_> {
         let (takes, gives) = counts.describe();
         let module = self.module(self.def(def).module);
         let (module, library) = (module.name.to_string(), module.library);
-        Candidate { takes, gives, fits: counts.takes(args), module, span: self.def_span(def), library }
+        let (file, index) = self.item(def);
+        let head = match file.definitions.get(index) {
+            Some(Definition::Function(function)) => called(function),
+            _ => String::new(),
+        };
+        Candidate { takes, gives, head, fits: counts.takes(args), module, span: self.def_span(def), library }
     }
 
     fn report_no_function(&mut self, module: ModId, name: &QName, syntax: Syntax) {

@@ -28,11 +28,19 @@ impl Body<'_, '_> {
     fn stmt(&mut self, stmt: &ast::Stmt, out: &mut Block) {
         let span = stmt.span;
         match &stmt.kind {
-            StmtKind::Assign { targets, op, value } => match (targets.as_slice(), op) {
-                ([target], Some(op)) => self.update(target, op, Some(value), span, out),
-                ([target], None) => self.assign_one(target, value, span, out),
-                _ => self.assign_several(targets, value, span, out),
-            },
+            StmtKind::Assign { targets, op, value } => {
+                let before = self.core.reports.len();
+                match (targets.as_slice(), op) {
+                    ([target], Some(op)) => self.update(target, op, Some(value), span, out),
+                    ([target], None) => self.assign_one(target, value, span, out),
+                    _ => self.assign_several(targets, value, span, out),
+                }
+                if let ([target], Some(found)) = (targets.as_slice(), self.core.reports.get_mut(before)) {
+                    // The place of a statement in a block ends behind its `;`, in the head of a loop it has none.
+                    let end = if self.core.map.snippet(span).ends_with(';') { ";" } else { "" };
+                    report::with_assigned_axes(found, target, (op.as_ref(), value), (span, end));
+                }
+            }
             StmtKind::IncDec { target, op } => self.update(target, op, None, span, out),
             StmtKind::Call(call) => {
                 let counted = self.call(call, Wanted::Effect);

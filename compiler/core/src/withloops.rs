@@ -13,7 +13,7 @@ impl Body<'_, '_> {
     /// A with-loop in a place that takes one value.
     pub(crate) fn with_value(&mut self, with: &ast::With) -> Expr {
         if with.operations.len() != 1 {
-            self.core.reports.push(report::value_count(with.operations.len(), 1, with.span));
+            self.core.reports.push(report::several_operations(with.operations.len(), with.span));
         }
         let value = self.with_loop(with);
         if with.operations.len() == 1 { value } else { make::error(with.span) }

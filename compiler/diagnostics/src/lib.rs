@@ -13,7 +13,7 @@ mod suggest;
 pub use codes::Code;
 pub use lints::{Level, Levels, Lint, lints, lints_named};
 pub use render::{Format, excerpt, render, render_all, short};
-pub use suggest::did_you_mean;
+pub use suggest::{did_you_mean, is_slip};
 
 use ravel_source::{SourceMap, Span};
 
@@ -133,6 +133,22 @@ impl Diagnostic {
     #[must_use]
     pub fn with_edit(self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Diagnostic {
         self.with_fix(Fix { title: title.into(), safe: false, edits: vec![(span, text.into())] })
+    }
+
+    /// Offers the name that is spelled almost like the one at the end of `span`. What a macro made cannot be replaced there.
+    #[must_use]
+    pub fn with_name_meant(self, span: Span, name: &str, meant: &str) -> Diagnostic {
+        let title = format!("did you mean `{meant}`?");
+        let is_qualified = (span.end - span.start) as usize > name.len() + "::".len();
+        if (span.end - span.start) as usize != name.len() && !is_qualified {
+            return self.with_help(title);
+        }
+        let place = Span { start: span.end - name.len() as u32, ..span };
+        if is_slip(name, meant) {
+            self.with_safe_edit(title, place, meant)
+        } else {
+            self.with_edit(title, place, meant)
+        }
     }
 
     /// Where the report stands: its own place, else the first primary label, else the first label, else [`Span::NONE`].

@@ -26,6 +26,19 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     best.map(|(_, candidate)| candidate)
 }
 
+/// Shorter names that differ in one letter may well be two that are meant.
+const SHORTEST_SLIP: usize = 4;
+
+/// Whether one name is so near to the other that nothing else can have been meant: a single slip in a name that is not short.
+pub fn is_slip(name: &str, meant: &str) -> bool {
+    let shortest = name.chars().count().min(meant.chars().count());
+    // Numbers at the end tell names apart.
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    (SHORTEST_SLIP..=LONGEST_SUGGESTED).contains(&shortest)
+        && digits(name) == digits(meant)
+        && (name.eq_ignore_ascii_case(meant) || edit_distance(name, meant) == 1)
+}
+
 /// Edits (insert, delete, replace, swap of neighbours) that turn one text into the other.
 fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().collect();
@@ -56,6 +69,8 @@ mod tests {
         assert_eq!(did_you_mean("shpae", ["shape", "sharp"]), Some("shape"));
         assert_eq!(did_you_mean("a", ["b", "c"]), None);
         assert_eq!(did_you_mean("convolve", ["print"]), None);
+        assert!(is_slip("vlaue", "value") && is_slip("Aray", "Array") && is_slip("Iota", "iota"));
+        assert!(!is_slip("row", "rows") && !is_slip("rows1", "rows2") && !is_slip("colour", "colon"));
         let endless = "x".repeat(1_000_000);
         assert_eq!(did_you_mean(&endless, [&endless[1..]]), None);
     }

@@ -9,7 +9,7 @@ use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
 use crate::perf_map::Symbols;
 use crate::places::Functions;
-use crate::suggest::{together, with_uses};
+use crate::suggest::{together, with_effect, with_uses};
 use crate::tuned::Tuned;
 use ravel_codegen::{EmitError, Entry as CompiledEntry, Purpose};
 use ravel_core::RootSource;
@@ -202,11 +202,16 @@ impl Compilation {
     /// [`Failure::Unreadable`].
     pub fn core_with_holes(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
         let text = self.text(path)?;
+        Ok(self.core_of_text_with_holes(&path.display().to_string(), text))
+    }
+
+    /// The same for a text.
+    pub(crate) fn core_of_text_with_holes(&mut self, name: &str, text: Arc<str>) -> ravel_core::ir::Program {
         let mut loader = self.loader(&text);
-        let root = RootSource { name: path.display().to_string(), text };
+        let root = RootSource { name: name.to_string(), text };
         let program = self.load(root, &mut loader);
         self.judge_editions(&loader);
-        Ok(program)
+        program
     }
 
     /// File access for a program, with the library that the options or its head ask for.
@@ -369,6 +374,7 @@ impl Compilation {
     pub(crate) fn finish_reports(&mut self) {
         self.settle_warnings();
         with_uses(&mut self.diagnostics, &self.map);
+        with_effect(&mut self.diagnostics, &self.map);
         self.sort_diagnostics();
     }
 

@@ -98,7 +98,8 @@ impl Compilation {
     fn helps(&self, path: &Path, text: &str, module: &str, (span, entries): (Span, &[Entry])) -> bool {
         let mut trial = Compilation::new(self.options.clone());
         let text = format!("{text}\nuse {module}: all;\n");
-        let Ok(program) = trial.core_of_text(&path.display().to_string(), text.into()) else { return false };
+        // What else is wrong says nothing of this call.
+        let program = trial.core_of_text_with_holes(&path.display().to_string(), text.into());
         for look in trial.specialize_all(&program, entries.to_vec()) {
             trial.diagnostics.extend(look.diagnostics);
         }
@@ -178,6 +179,18 @@ pub(crate) fn with_uses(reports: &mut [Diagnostic], map: &SourceMap) {
         let edit = (Span::new(span.file, at, at), format!("{before}use {module}: all;{behind}"));
         let title = report.help.clone().unwrap_or_default();
         report.fixes.push(Fix { title, safe: true, edits: vec![edit] });
+    }
+}
+
+/// Drops edits that would leave the text as it is, and the help that speaks of nothing else.
+pub(crate) fn with_effect(reports: &mut [Diagnostic], map: &SourceMap) {
+    let changes = |fix: &Fix| fix.edits.iter().any(|(span, text)| map.snippet(*span) != text);
+    for report in reports.iter_mut().filter(|report| !report.fixes.iter().all(changes)) {
+        let idle = report.fixes.iter().any(|fix| !changes(fix) && Some(&fix.title) == report.help.as_ref());
+        report.fixes.retain(changes);
+        if idle {
+            report.help = report.fixes.first().map(|fix| fix.title.clone());
+        }
     }
 }
 

@@ -120,7 +120,12 @@ impl Spec<'_> {
             return None;
         }
         let wanted: Option<Vec<&str>> = args.iter().map(|arg| self.conversion_of(arg)).collect();
-        let wanted = wanted?.join(" ");
+        let wanted = wanted?;
+        if inner.matches("{}").count() == wanted.len() {
+            let filled = wanted.iter().fold(inner.to_string(), |text, conversion| text.replacen("{}", conversion, 1));
+            return Some((place, format!("\"{filled}\"")));
+        }
+        let wanted = wanted.join(" ");
         let (text, end) = match inner.strip_suffix("\\n") {
             Some(text) => (text, "\\n"),
             None => (inner, ""),

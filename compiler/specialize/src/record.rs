@@ -19,14 +19,20 @@ impl Spec<'_> {
                 match def.fields.iter().position(|f| f.name == *field) {
                     Some(i) => Some((i, v.clone())),
                     None => {
-                        let names = def.fields.iter().map(|f| f.name.as_str());
+                        let names: Vec<&str> = def.fields.iter().map(|f| f.name.as_str()).collect();
                         let site = self.user_site();
                         let mut diagnostic =
                             Diagnostic::error(Code::NoSuchField, format!("struct {} has no field `{field}`", def.name))
                                 .at(site, "unknown field");
-                        if let Some(near) = did_you_mean(field, names) {
-                            diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
-                        }
+                        let is_there = self.options.map.snippet(site).ends_with(field);
+                        diagnostic = match did_you_mean(field, names.iter().copied()) {
+                            Some(near) if is_there => {
+                                let name = ravel_source::Span { start: site.end - field.len() as u32, ..site };
+                                diagnostic.with_name_meant(name, field, near)
+                            }
+                            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+                            None => diagnostic.with_note(format!("its fields are {}", names.join(", "))),
+                        };
                         self.report(diagnostic);
                         None
                     }

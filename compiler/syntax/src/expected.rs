@@ -7,6 +7,7 @@ use crate::parse::Failure;
 use crate::split::Chunk;
 use crate::tokens::{Kind, Token};
 use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
+use ravel_source::Span;
 
 /// Words that may stand in front of a name, for slips of the fingers.
 const LEADING_WORDS: [&str; 32] = [
@@ -44,6 +45,24 @@ const LEADING_WORDS: [&str; 32] = [
     "with",
 ];
 
+/// Types of other languages.
+const TYPES_ELSEWHERE: [(&str, &str); 14] = [
+    ("integer", "int"),
+    ("Int", "int"),
+    ("Int32", "int"),
+    ("int32", "int"),
+    ("int32_t", "int"),
+    ("i32", "int"),
+    ("int64_t", "long"),
+    ("i64", "long"),
+    ("float64", "double"),
+    ("Float64", "double"),
+    ("f64", "double"),
+    ("real", "double"),
+    ("boolean", "bool"),
+    ("Bool", "bool"),
+];
+
 /// Words that start a statement.
 const STATEMENT_WORDS: [&str; 6] = ["return", "while", "for", "do", "with", "else"];
 
@@ -69,20 +88,41 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
     }
     if let Some(name) = unknown_type(list, chunk, failure.at, &wanted) {
         let text = spelling(tokens, name);
-        let help = match did_you_mean(tokens.texts.get(name.text), LEADING_WORDS) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "is a `use` or `import` missing?".to_string(),
+        let report = Diagnostic::error(Code::UnexpectedToken, format!("{text} is not a type here"))
+            .at(name.span, "stands where a type is expected");
+        let word = tokens.texts.get(name.text);
+        let elsewhere = TYPES_ELSEWHERE.iter().find(|(theirs, _)| *theirs == &**word).map(|(_, own)| *own);
+        return match elsewhere.or_else(|| did_you_mean(word, LEADING_WORDS)) {
+            Some(near) if elsewhere.is_some() => report.with_safe_edit(format!("`{near}`"), name.span, near),
+            Some(near) => report.with_name_meant(name.span, word, near),
+            None => report.with_help("is a `use` or `import` missing?"),
         };
-        return Diagnostic::error(Code::UnexpectedToken, format!("{text} is not a type here"))
-            .at(name.span, "stands where a type is expected")
-            .with_help(help);
     }
     let expected = describe(&wanted, found.map(|token| token.kind));
     let Some(found) = found else {
         return SyntaxError::UnexpectedEnd { expected }.at(tokens.end);
     };
     let text = spelling(tokens, found);
+    if let Some(report) = open_bracket(&view, (&expected, &text), found, previous) {
+        return report;
+    }
+    if let (Kind::Genarray | Kind::Modarray | Kind::Fold, true, Some(previous)) =
+        (found.kind, wanted.contains(&":"), previous)
+        && previous.kind == Kind::RBrace
+        && previous.span.file == found.span.file
+    {
+        let place = Span { start: previous.span.end, ..previous.span };
+        return SyntaxError::Unexpected { found: text, expected, help: None }.at(found.span).with_safe_edit(
+            "add `:` in front of the operation",
+            place,
+            " :",
+        );
+    }
     let help = help(tokens, chunk, failure.at, &wanted);
+    if let (None, Some((word, near))) = (&help, slipped_word(tokens, chunk, failure.at)) {
+        let report = SyntaxError::Unexpected { found: text, expected, help: None }.at(found.span);
+        return report.with_name_meant(word.span, tokens.texts.get(word.text), near);
+    }
     // A missing `;` or bracket is missing behind the line before, not in front of the next one.
     if let Some(previous) = previous
         && help.is_none()
@@ -108,6 +148,38 @@ fn spelling(tokens: &Classified, token: &Token) -> String {
             if module.is_empty() { quoted(name) } else { quoted(&format!("{module}::{name}")) }
         }
     }
+}
+
+/// The report of a bracket that is open where what stands in it has ended.
+fn open_bracket(
+    view: &View<'_>,
+    (expected, text): (&str, &str),
+    found: &Token,
+    previous: Option<&Token>,
+) -> Option<Diagnostic> {
+    let open = view.opener(view.at)?;
+    let (opening, closing, closer) = match view.kind(open)? {
+        Kind::LParen => ("(", ")", Kind::RParen),
+        Kind::LBracket => ("[", "]", Kind::RBracket),
+        _ => return None,
+    };
+    let previous = previous.filter(|previous| previous.span.file == found.span.file)?;
+    let is_closed = view.closer(open).and_then(|close| view.kind(close)) == Some(closer);
+    let ends = matches!(found.kind, Kind::Semi | Kind::LBrace | Kind::RBrace | Kind::RParen | Kind::RBracket);
+    // Within brackets that are closed something else is wrong, most often a comma.
+    if !view.wanted.contains(&closing) || !(ends || found.first_on_line && !is_closed) {
+        return None;
+    }
+    let place = Span { start: previous.span.end, end: previous.span.end, ..previous.span };
+    let mut report = Diagnostic::error(Code::UnexpectedToken, format!("expected {expected}, found {text}"));
+    report = match found.first_on_line {
+        true => report
+            .at(previous.span, format!("expected {expected} behind this"))
+            .with_label(found.span, "found this instead"),
+        false => report.at(found.span, format!("{text} is not possible here")),
+    };
+    let report = report.with_label(view.span(open, open + 1)?, format!("this `{opening}` is open"));
+    Some(report.with_safe_edit(format!("add `{closing}`"), place, closing))
 }
 
 /// The closing token that fits, if one does.
@@ -220,16 +292,19 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         {
             "a statement is an assignment, a call, a with-loop or a control structure; a value needs a name: x = ...;"
         }
-        _ => {
-            let previous = at.checked_sub(1).filter(|at| *at >= chunk.from).map(|at| &list[at])?;
-            let text = &**tokens.texts.get(previous.text);
-            if previous.kind != Kind::Id || !statement_start(list, chunk, at - 1) {
-                return None;
-            }
-            return did_you_mean(text, STATEMENT_WORDS).map(|near| format!("did you mean `{near}`?"));
-        }
+        _ => return None,
     };
     Some(help.to_string())
+}
+
+/// A name in front of the failure that stands where a statement begins, and the word that was probably meant.
+fn slipped_word(tokens: &Classified, chunk: Chunk, at: usize) -> Option<(&Token, &'static str)> {
+    let list = &tokens.list;
+    let previous = at.checked_sub(1).filter(|at| *at >= chunk.from).map(|at| &list[at])?;
+    if previous.kind != Kind::Id || !statement_start(list, chunk, at - 1) {
+        return None;
+    }
+    Some((previous, did_you_mean(tokens.texts.get(previous.text), STATEMENT_WORDS)?))
 }
 
 /// Whether the tokens in front of `at` are `fold(` and what it folds with.

@@ -41,11 +41,11 @@ mod split;
 mod tokens;
 
 pub use classify::{TypeNames, keywords};
-pub use habits::{Elsewhere, elsewhere, elsewhere_value};
+pub use habits::{Axis, Elsewhere, assigned_part, elsewhere, elsewhere_value};
 pub use parse::parse_file;
 pub use pragma::PRAGMAS;
 pub use preprocess::{Loader, MacroOption, NoIncludes, PreprocessOptions, lex_and_preprocess};
-pub use prescan::{Interface, prescan};
+pub use prescan::{Interface, add_doubtful_names, prescan};
 pub use print::{print_expr, print_file, print_head, print_type};
 pub use repl::{ReplInput, parse_repl_input};
 pub use spans::{Spans, equal_modulo_spans};

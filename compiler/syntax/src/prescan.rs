@@ -5,7 +5,7 @@
 //! type names and only then parses. The scan never reports: what it cannot read, the parser will.
 
 use crate::ast::{Ident, Load, LoadKind, Offer, OfferKind, SymbolSet};
-use crate::classify::TypeNames;
+use crate::classify::{TypeNames, keyword};
 use crate::tokens::{Kind, TextId, Token, Tokens};
 use ravel_source::Span;
 use ravel_types::HashSet;
@@ -76,6 +76,38 @@ pub fn prescan(tokens: &Tokens) -> Interface {
     scan.mentions();
     scan.definitions();
     scan.found
+}
+
+/// Names that stand where only a struct or a type can, for a file that needs a module which was not found: it may have defined them.
+/// `P { 1, 2 }` shows a struct, `P x` and `P[.] x` show a type.
+pub fn add_doubtful_names(tokens: &Tokens, names: &mut TypeNames) {
+    let scan = Scan { tokens, at: 0, found: Interface::default(), mentioned: HashSet::default() };
+    let name = |at: usize| scan.word(at).filter(|word| keyword(word) == Kind::Id);
+    for at in 0..tokens.list.len() {
+        let Some(word) = name(at) else { continue };
+        let before = at.checked_sub(1).and_then(|before| scan.kind(before));
+        let is_value = matches!(
+            before,
+            Some(Kind::Assign | Kind::LParen | Kind::Comma | Kind::LBracket | Kind::Colon | Kind::Arrow)
+        ) || at.checked_sub(1).and_then(|before| scan.word(before)) == Some("return");
+        if is_value && scan.kind(at + 1) == Some(Kind::LBrace) {
+            names.add_struct(None, word);
+            continue;
+        }
+        let starts =
+            matches!(before, None | Some(Kind::LParen | Kind::Comma | Kind::LBrace | Kind::RBrace | Kind::Semi));
+        let mut next = at + 1;
+        if scan.kind(next) == Some(Kind::LBracket) {
+            while !matches!(scan.kind(next), None | Some(Kind::RBracket | Kind::Semi)) {
+                next += 1;
+            }
+            next += 1;
+        }
+        let is_same_line = scan.token(next).is_some_and(|token| !token.first_on_line);
+        if starts && is_same_line && name(next).is_some() {
+            names.add_type(None, word);
+        }
+    }
 }
 
 struct Scan<'a> {

@@ -247,6 +247,15 @@ impl Spec<'_> {
         }
     }
 
+    /// The sign of `&&` or `||` behind its left side, and the place of the sign as it stands there.
+    fn doubled_sign(&self, left: ravel_source::Span, what: &str) -> Option<(&'static str, ravel_source::Span)> {
+        let (sign, doubled) = [("&", "&&"), ("|", "||")].into_iter().find(|(_, doubled)| what.contains(doubled))?;
+        let rest = self.options.map.get(left.file)?.text.get(left.end as usize..)?;
+        let blanks = rest.len() - rest.trim_start().len();
+        let start = left.end + blanks as u32;
+        rest.trim_start().starts_with(doubled).then_some((sign, ravel_source::Span { start, end: start + 2, ..left }))
+    }
+
     /// A scalar bool, as conditions need; reports anything else.
     pub fn truth(&mut self, v: &Val, what: &str) -> Option<Sc> {
         match v {
@@ -266,6 +275,13 @@ impl Spec<'_> {
                 .at(site, format!("this is {shown}"));
                 // A value behind `&&` or `?` is no more than a part of what stands there.
                 let is_choice = what.contains("`?:`") && shown.starts_with("bool[");
+                if let Some((sign, doubled)) = self.doubled_sign(site, what).filter(|_| shown.starts_with("bool[")) {
+                    let help = format!("`{sign}` works on each element; `all(...)` or `any(...)` is one truth value");
+                    let title = format!("`{sign}` for `{sign}{sign}`");
+                    let report = diagnostic.with_help(help).with_edit(title, doubled, sign);
+                    self.report(report);
+                    return None;
+                }
                 let whole = self.quotable(site).filter(|text| site == self.here && !text.contains(['&', '|', '?']));
                 diagnostic = match (whole, other) {
                     (Some(text), Val::Sc(Basic::Int, _)) => {

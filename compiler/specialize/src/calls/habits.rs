@@ -1,5 +1,6 @@
 //! Calls that other languages give a meaning: chained comparisons, `^` as a power, texts printed and joined.
 
+use crate::conversions::is_number;
 use crate::spec::{Argument, Spec};
 use crate::value::Val;
 use ravel_core::ir::ElemTy;
@@ -17,6 +18,9 @@ impl Spec<'_> {
     ) -> Option<Diagnostic> {
         let noted = noted.filter(|noted| noted.len() == args.len())?;
         let texts: Vec<&str> = noted.iter().map(|arg| self.quotable(arg.span)).collect::<Option<_>>()?;
+        if let Some(report) = self.index_by_array(&diagnostic, name, args, noted) {
+            return Some(report);
+        }
         let whole = noted.iter().fold(self.here, |whole, arg| whole.to(arg.span));
         match (name, args, &texts[..]) {
             ("<" | "<=" | ">" | ">=" | "==" | "!=", [first, _], [left, right]) if self.is_of(first, Basic::Bool) => {
@@ -29,13 +33,26 @@ impl Spec<'_> {
                 ))
             }
             ("^", [a, b], [left, right]) if [a, b].iter().any(|arg| self.is_real(arg)) => {
-                let real = |arg: &Val, text: &str| match crate::conversions::converted(text, Basic::Double) {
-                    _ if self.is_real(arg) => text.to_string(),
+                // A literal takes the type of what is no literal.
+                let is_float = |arg: &Val, text: &str| self.is_of(arg, Basic::Float) && !is_literal(text);
+                let is_double = |arg: &Val, text: &str| self.is_of(arg, Basic::Double) && !is_literal(text);
+                let floats = is_float(a, left) || is_float(b, right);
+                let to = match floats && !is_double(a, left) && !is_double(b, right) {
+                    true => Basic::Float,
+                    false => Basic::Double,
+                };
+                let real = |arg: &Val, text: &str| match crate::conversions::converted(text, to) {
+                    _ if self.is_of(arg, to) => text.to_string(),
+                    _ if is_literal(text) && self.is_real(arg) => {
+                        format!("{}{}", text.trim_end_matches(['d', 'f']), to.suffix().unwrap_or_default())
+                    }
                     (converted, _) => converted,
                 };
+                let is_scalar = |arg: &Val| matches!(arg, Val::Sc(..));
+                let module = if is_scalar(a) && is_scalar(b) { "Math" } else { "MathArray" };
                 let text = format!("pow({}, {})", real(a, left), real(b, right));
-                let title = format!("`{text}`, with `use Math: all;`");
-                let edits = vec![(whole, format!("Math::{text}"))];
+                let title = format!("`{text}`, with `use {module}: all;`");
+                let edits = vec![(whole, format!("{module}::{text}"))];
                 Some(
                     renamed(diagnostic, "`^` is no power")
                         .with_note("of whole numbers it is the exclusive or of their bits, as in C")
@@ -48,6 +65,9 @@ impl Spec<'_> {
                 let edits = vec![(whole, format!("String::{text}"))];
                 let title = format!("`{text}` of module String joins them");
                 Some(diagnostic.with_fix(Fix { title, safe: true, edits }))
+            }
+            ("==" | "!=" | "<" | "<=" | ">" | ">=", [a, b], _) if self.is_text(a) && self.is_text(b) => {
+                Some(Diagnostic { notes: Vec::new(), ..diagnostic }.with_help("add `use String: all;`"))
             }
             ("print" | "show", [arg], [text]) if self.is_text(arg) => {
                 let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -101,6 +121,11 @@ impl Spec<'_> {
     fn is_text(&self, value: &Val) -> bool {
         matches!(self.elem_of(value), Some(ElemTy::User(user)) if Some(user) == self.program.string_type)
     }
+}
+
+/// Whether a text is a number, with or without a suffix.
+fn is_literal(text: &str) -> bool {
+    is_number(text) || is_number(text.trim_end_matches(['d', 'f']))
 }
 
 fn renamed(diagnostic: Diagnostic, title: &str) -> Diagnostic {

@@ -5,6 +5,7 @@ use crate::spec::{Argument, Spec};
 use crate::value::Val;
 use ravel_core::ir::{ElemTy, Fun, FunId};
 use ravel_diagnostics::{Code, Diagnostic, Fix};
+use ravel_source::Span;
 use ravel_types::Basic;
 
 impl Spec<'_> {
@@ -61,6 +62,12 @@ impl Spec<'_> {
         if let Some(explained) = self.habit(diagnostic.clone(), name, args, noted.as_deref()) {
             return self.report(explained);
         }
+        if !is_operator && let Some((place, text)) = self.exchanged(args, rejected, noted.as_deref()) {
+            diagnostic.notes.clear();
+            let differ = self.elem_of(&args[0]) != self.elem_of(&args[1]);
+            let fix = Fix { title: format!("`{text}`"), safe: differ, edits: vec![(place, text)] };
+            return self.report(diagnostic.with_note("it takes its arguments in the other order").with_fix(fix));
+        }
         diagnostic = match conversion {
             Some(conversion) => self.with_conversion(diagnostic, name, args, &conversion, noted.as_deref()),
             None => match self.vector_help(args, rejected) {
@@ -116,6 +123,24 @@ impl Spec<'_> {
         };
         let fix = Fix { title, safe: lossless && is_exact, edits: vec![(argument.span, new)] };
         diagnostic.with_fix(fix).with_note("nothing converts implicitly")
+    }
+
+    /// The call with its two arguments exchanged, if an instance takes them so: its place and text.
+    fn exchanged(
+        &mut self,
+        args: &[Val],
+        rejected: &[(FunId, String)],
+        noted: Option<&[Argument]>,
+    ) -> Option<(Span, String)> {
+        let (call, [left, right]) = (self.here, noted?) else { return None };
+        let whole = self.quotable(call)?;
+        let (a, b) = (self.quotable(left.span)?.to_string(), self.quotable(right.span)?.to_string());
+        let name = whole.strip_suffix(')').and_then(|rest| rest.split_once('(')).map(|(name, _)| name.to_string());
+        let inside = |span: Span| call.start < span.start && span.end < call.end && span.file == call.file;
+        let name = name.filter(|_| inside(left.span) && left.span.end < right.span.start && inside(right.span))?;
+        let exchanged = [args.get(1)?.clone(), args.first()?.clone()];
+        let fits = rejected.iter().any(|(id, _)| self.takes(*id, &exchanged));
+        fits.then(|| (call, format!("{name}({b}, {a})")))
     }
 
     /// That a scalar would do as a vector of one element.

@@ -1,6 +1,7 @@
 //! Calls: which instance is meant, what its head binds and demands, and what is said where none fits.
 
 pub mod bind;
+pub mod by_array;
 pub mod call;
 pub mod conditions;
 pub mod dispatch;

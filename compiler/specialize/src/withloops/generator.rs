@@ -6,6 +6,7 @@ use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::{Bound, Part};
 use ravel_diagnostics::{Code, Diagnostic};
+use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp, Scalar};
 use ravel_wir::{Generator, Value};
 
@@ -86,6 +87,37 @@ impl IndexBox {
 }
 
 impl Spec<'_> {
+    /// Reports a number that stands for a bound of an index vector. `other` is the other bound, if it is a vector.
+    fn scalar_bound(&mut self, part: &Part, frame_shape: Option<&Val>, other: Option<(Span, Val)>) {
+        let site = self.here;
+        let report = Diagnostic::error(Code::IndexNotInts, "a bound of an index vector is a vector, found int")
+            .at(site, "this is int")
+            .with_note("numbers are not repeated to bounds: each axis has its own");
+        let text = self.quotable(site).map(str::to_string);
+        let report = match text.filter(|_| self.user_site() == site) {
+            Some(text) => {
+                let known = |v: &Val| match v {
+                    Val::Tup(_, parts) => Some(parts.len()),
+                    _ => None,
+                };
+                let scalars = part.scalars.as_ref().map(Vec::len);
+                let axes = scalars.or(other.as_ref().and_then(|(_, v)| known(v))).or(frame_shape.and_then(known));
+                let other = other.as_ref().and_then(|(span, _)| self.quotable(*span));
+                let vector = match (axes, other) {
+                    (Some(axes), _) => Some(format!("[{}]", vec![text.as_str(); axes].join(", "))),
+                    (None, Some(other)) => Some(format!("genarray(shape({other}), {text})")),
+                    (None, None) => None,
+                };
+                match vector {
+                    Some(vector) => report.with_safe_edit(format!("`{vector}`"), site, vector),
+                    None => report.with_help(format!("`[{text}]` for one axis, `[{text}, {text}]` for two")),
+                }
+            }
+            None => report,
+        };
+        self.report_from_here(report, site);
+    }
+
     /// Evaluates the bounds of a part. `frame_shape` is what `.` refers to; a fold alone has none.
     pub fn index_set(&mut self, frame: &mut Frame, part: &Part, frame_shape: Option<&Val>) -> Option<IndexSet> {
         let mut vector = |spec: &mut Self, e: &ravel_core::ir::Expr| {
@@ -96,6 +128,16 @@ impl Spec<'_> {
             spec.at(e.span);
             match v {
                 Val::Bottom => None,
+                Val::Sc(Basic::Int, _) => {
+                    let others = [&part.lower, &part.upper].into_iter().filter_map(|bound| match bound {
+                        Bound::Expr(other) if !std::ptr::eq(other, e) => Some((other.span, spec.expr(frame, other))),
+                        _ => None,
+                    });
+                    let other = others.collect::<Vec<_>>().into_iter().find(|(_, v)| !matches!(v, Val::Sc(..)));
+                    spec.at(e.span);
+                    spec.scalar_bound(part, frame_shape, other);
+                    None
+                }
                 v => spec.index_vector(&v),
             }
         };

@@ -5,7 +5,7 @@ use crate::literal::zero;
 use crate::spec::Spec;
 use crate::value::{Sc, Val};
 use ravel_core::ir::UserTypeKind;
-use ravel_diagnostics::Code;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Affine, Basic, Scalar, Shape, Ty};
 use ravel_wir::{Op, Value};
 
@@ -103,11 +103,11 @@ impl Spec<'_> {
             if self.speculative == 0 {
                 let shown = self.show_value_type(a);
                 let how = if n > rank { "has more components than" } else { "does not cover" };
-                self.error(
-                    Code::IndexLength,
-                    format!("an index of length {n} {how} the axes of {shown}"),
-                    format!("selecting from {shown}"),
-                );
+                let site = self.user_site();
+                let title = format!("an index of length {n} {how} the axes of {shown}");
+                let report = Diagnostic::error(Code::IndexLength, title).at(site, format!("selecting from {shown}"));
+                let report = if n > rank && rank > 0 { self.with_gather(report) } else { report };
+                self.report_from_here(report, site);
             }
             return false;
         }

@@ -5,11 +5,13 @@
 mod blocks;
 mod declarations;
 mod lines;
+mod parts;
 mod table;
 mod values;
 mod view;
 mod words;
 
+pub use parts::{Axis, assigned_part};
 pub(crate) use table::header_module;
 pub use table::{Elsewhere, elsewhere, elsewhere_value};
 pub(crate) use values::one_by_one;
@@ -20,7 +22,7 @@ use ravel_diagnostics::{Code, Diagnostic};
 type Habit = fn(&View<'_>) -> Option<Diagnostic>;
 
 /// The first that knows the place speaks: words before forms, forms before what may be missing.
-const HABITS: [Habit; 34] = [
+const HABITS: [Habit; 37] = [
     lines::hash_comment,
     words::load,
     words::from_import,
@@ -53,6 +55,9 @@ const HABITS: [Habit; 34] = [
     values::assignment_inside,
     values::increment,
     values::several_values,
+    values::returned_list,
+    values::signs,
+    words::constant,
     values::pointers,
     values::power,
 ];

@@ -44,7 +44,21 @@ const ELSEWHERE: &[Elsewhere] = &[
     own("prod", 1, "prod({0})", "`prod(a)` multiplies all elements"),
     own("max", 1, "maxval({0})", "`maxval(a)` is the largest element"),
     own("min", 1, "minval({0})", "`minval(a)` is the smallest element"),
-    own("mean", 1, "", "`sum(a) / tod(prod(shape(a)))` is the mean of doubles"),
+    own("mean", 1, "ArraySearch::mean({0})", "`mean(a)` of ArraySearch is the mean of reals"),
+    own("std", 1, "ArraySearch::std({0})", "`std(a)` of ArraySearch is the standard deviation of reals"),
+    own("var", 1, "ArraySearch::var({0})", "`var(a)` of ArraySearch is the variance of reals"),
+    own("argmax", 1, "ArraySearch::argmax({0})", "`argmax(a)` of ArraySearch is the place of the largest element"),
+    own("argmin", 1, "ArraySearch::argmin({0})", "`argmin(a)` of ArraySearch is the place of the smallest element"),
+    own("cumsum", 1, "ArrayScan::cumsum({0})", "`cumsum(a)` of ArrayScan has the sums up to each element"),
+    own("sort", 1, "ArraySort::sort({0})", "`sort(a)` of ArraySort is a sorted copy"),
+    own("unique", 1, "ArraySets::unique({0})", "`unique(a)` of ArraySets has each element once"),
+    own("flatten", 1, "ArrayAxes::flatten({0})", "`flatten(a)` of ArrayAxes is the vector of all elements"),
+    word("ravel", 1, "ArrayAxes::flatten({0})", "`flatten(a)` of ArrayAxes is the vector of all elements"),
+    own("transpose", 1, "transpose({0})", "`transpose(a)` turns the axes around"),
+    own("any", 1, "any({0})", "`any(a)` is true if some element is"),
+    own("all", 1, "all({0})", "`all(a)` is true if every element is"),
+    own("tolist", 1, "{0}", "arrays are the only lists"),
+    own("item", 1, "{0}", "a scalar is a number as it is"),
     word("astype", 0, "", "`tod(a)`, `tof(a)` and `toi(a)` convert numbers"),
     word("range", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1, `a + iota(b - a)` that of a to b - 1"),
     word("arange", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1, `a + iota(b - a)` that of a to b - 1"),
@@ -63,6 +77,29 @@ const ELSEWHERE: &[Elsewhere] = &[
     word("and", 0, "", "write `&&` for `and`"),
     word("or", 0, "", "write `||` for `or`"),
 ];
+
+/// Reductions that NumPy knows by a name, the name here, and the module that has them along an axis.
+const ALONG_AXES: [(&str, &str, &str); 14] = [
+    ("sum", "sum", "ArraySearch"),
+    ("prod", "prod", "ArraySearch"),
+    ("max", "maxval", "ArraySearch"),
+    ("min", "minval", "ArraySearch"),
+    ("maxval", "maxval", "ArraySearch"),
+    ("minval", "minval", "ArraySearch"),
+    ("any", "any", "ArraySearch"),
+    ("all", "all", "ArraySearch"),
+    ("mean", "mean", "ArraySearch"),
+    ("var", "var", "ArraySearch"),
+    ("std", "std", "ArraySearch"),
+    ("argmin", "argmin", "ArraySearch"),
+    ("argmax", "argmax", "ArraySearch"),
+    ("cumsum", "cumsum", "ArrayScan"),
+];
+
+/// The function that does along an axis, which comes first, what another language calls so, and its module.
+pub(super) fn along_axis(word: &str) -> Option<(&'static str, &'static str)> {
+    ALONG_AXES.iter().find(|(known, _, _)| *known == word).map(|(_, name, module)| (*name, *module))
+}
 
 /// The entry of a word.
 pub fn elsewhere(word: &str) -> Option<&'static Elsewhere> {
@@ -127,6 +164,7 @@ pub fn elsewhere_value(word: &str) -> Option<(Option<&'static str>, &'static str
         "None" | "NULL" | "null" | "nullptr" | "nil" => {
             Some((None, "every value is an array; one without elements is `[:int]`"))
         }
+        "end" => Some((None, "the last place on axis 0 of `a` is `shape(a)[0] - 1`")),
         "this" | "self" => Some((None, "functions have no object; what they work on is a parameter")),
         _ => None,
     }

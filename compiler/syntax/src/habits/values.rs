@@ -1,7 +1,8 @@
 //! Forms of expressions: fields, methods, slices, assignments within, pointers and powers.
 
 use super::error;
-use super::table::{elsewhere, is_module_alias};
+use super::parts::{Axis, assigned_part};
+use super::table::{along_axis, elsewhere, is_module_alias};
 use super::view::View;
 use crate::tokens::Kind;
 use ravel_diagnostics::Diagnostic;
@@ -51,6 +52,9 @@ pub(super) fn method(view: &View<'_>) -> Option<Diagnostic> {
         let text = format!("{receiver}::{word}");
         return Some(report.with_edit(format!("`{text}(...)`"), view.span(start, view.at)?, text));
     }
+    if let Some(text) = reduced(view, (word, close), (!is_module).then_some(&receiver)) {
+        return Some(report.with_note("an axis comes first").with_safe_edit(format!("`{text}`"), whole, text));
+    }
     let Some(mut arguments) = arguments else {
         return Some(report.with_help(format!("`{word}({receiver}, ...)`: arguments have no names")));
     };
@@ -70,6 +74,23 @@ pub(super) fn method(view: &View<'_>) -> Option<Diagnostic> {
     Some(if entry.is_some() { report.with_safe_edit(title, whole, text) } else { report.with_edit(title, whole, text) })
 }
 
+/// The reduction along an axis that a call means, whose arguments end at `close`: `a.sum(axis=0)`, `np.max(a, 1)`.
+fn reduced(view: &View<'_>, (word, close): (&str, usize), receiver: Option<&String>) -> Option<String> {
+    let (function, module) = along_axis(word)?;
+    let parts = view.parts(view.at + 1, close, |kind| kind == Kind::Comma);
+    let (array, axis) = match (receiver, &parts[..]) {
+        (Some(receiver), [axis]) => (receiver.clone(), axis),
+        (None, [array, axis]) => (view.text(array.0, array.1)?, axis),
+        _ => return None,
+    };
+    let from = match view.kind(axis.0 + 1) {
+        Some(Kind::Assign) if view.name(axis.0) == Some("axis") => axis.0 + 2,
+        Some(Kind::Assign) => return None,
+        _ => axis.0,
+    };
+    Some(format!("{module}::{function}({}, {array})", view.text(from, axis.1)?))
+}
+
 /// `a[0:2]`, `a[1:]`, `a[::-1]`, `m[:,0]`
 pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
     let is_colon = |kind: Kind| matches!(kind, Kind::Colon | Kind::ColonColon);
@@ -80,6 +101,9 @@ pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
     let whole = view.whole(start, close + 1)?;
     let report = error("there are no slices").at(found.span, "not possible in a selection");
     let items = view.parts(open + 1, close, |kind| kind == Kind::Comma);
+    if matches!(view.kind(close + 1), Some(Kind::Assign | Kind::AssignOp)) && view.starts_statement(start) {
+        return Some(slice_assigned(view, report, (&array, start), (&items, close + 1)));
+    }
     if let [item] = items[..] {
         return Some(match one_slice(view, &array, item) {
             Some((text, None)) => report.with_safe_edit(format!("`{text}`"), whole, text),
@@ -109,12 +133,45 @@ pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// What a slice along the first axis is here, and the function that a `use` must bring.
-fn one_slice(
+/// `a[0:2] = 9d;`, `a[:,k] += v;`, with the place of the operator.
+fn slice_assigned(
     view: &View<'_>,
-    array: &str,
-    (from, upto): (usize, usize),
-) -> Option<(String, Option<(&'static str, &'static str)>)> {
+    report: Diagnostic,
+    (array, start): (&str, usize),
+    (items, operator): (&[(usize, usize)], usize),
+) -> Diagnostic {
+    let edited = || {
+        let axes: Option<Vec<Axis>> = items
+            .iter()
+            .map(|(from, upto)| {
+                let bounds = bounds(view, (*from, *upto))?;
+                let step = |step: &Option<String>| step.clone().filter(|step| step != "1");
+                match &bounds[..] {
+                    [Some(place)] => Some(Axis::Place(place.clone())),
+                    [from, upto] => Some(Axis::Range { from: from.clone(), upto: upto.clone(), step: None }),
+                    [_, _, Some(step)] if step.starts_with('-') => None,
+                    [from, upto, by] => Some(Axis::Range { from: from.clone(), upto: upto.clone(), step: step(by) }),
+                    _ => None,
+                }
+            })
+            .collect();
+        let end = view.end_of(operator + 1, |kind| kind == Kind::Semi)?;
+        view.kind(end).filter(|kind| *kind == Kind::Semi)?;
+        let value = view.text(operator + 1, end)?;
+        let sign = view.word(operator).trim_end_matches('=');
+        Some((view.whole(start, end)?, assigned_part(array, &axes?, sign, &value)))
+    };
+    match edited() {
+        Some((span, (text, true))) => report.with_safe_edit(format!("`{text}`"), span, text),
+        Some((span, (text, false))) => report.with_edit(format!("`{text}`"), span, text),
+        None => report.with_help(format!(
+            "`{array} = with {{ ([m] <= iv < [n]) : x; }} : modarray({array});` puts `x` at the places from `m` to `n - 1`"
+        )),
+    }
+}
+
+/// The parts of a slice between its colons; a place without a colon is one part.
+fn bounds(view: &View<'_>, (from, upto): (usize, usize)) -> Option<Vec<Option<String>>> {
     // `::` is two colons.
     let mut bounds: Vec<Option<String>> = Vec::new();
     let mut start = from;
@@ -124,7 +181,7 @@ fn one_slice(
         let kind = if at == upto { Some(Kind::Colon) } else { view.kind(at) };
         match kind? {
             Kind::LParen | Kind::LBracket | Kind::LBrace => depth += 1,
-            Kind::RParen | Kind::RBracket | Kind::RBrace => depth -= 1,
+            Kind::RParen | Kind::RBracket | Kind::RBrace => depth = depth.checked_sub(1)?,
             kind @ (Kind::Colon | Kind::ColonColon) if depth == 0 => {
                 bounds.push(if start == at { None } else { Some(view.text(start, at)?) });
                 if kind == Kind::ColonColon {
@@ -136,6 +193,16 @@ fn one_slice(
         }
         at += 1;
     }
+    Some(bounds)
+}
+
+/// What a slice along the first axis is here, and the function that a `use` must bring.
+fn one_slice(
+    view: &View<'_>,
+    array: &str,
+    (from, upto): (usize, usize),
+) -> Option<(String, Option<(&'static str, &'static str)>)> {
+    let bounds = bounds(view, (from, upto))?;
     let negative = |bound: &Option<String>| bound.as_ref().is_some_and(|text| text.starts_with('-'));
     let length = format!("shape({array})[0]");
     let (lower, upper, step) = match &bounds[..] {
@@ -223,16 +290,12 @@ pub(super) fn assignment_inside(view: &View<'_>) -> Option<Diagnostic> {
             others.push(view.text(from, upto)?);
         }
     }
-    let of_axes = ["sum", "prod", "minval", "maxval", "any", "all", "mean", "var", "std", "argmin", "argmax"];
-    let function = match callee {
-        "max" => "maxval",
-        "min" => "minval",
-        other => other,
-    };
+    let known = along_axis(callee);
+    let (function, module) = known.unwrap_or((callee, ""));
     let text = format!("{function}({})", others.join(", "));
-    Some(if name == "axis" && of_axes.contains(&function) {
+    Some(if name == "axis" && known.is_some() {
         let edit = (view.whole(head, close + 1)?, text);
-        view.with_library_edit(report, edit, ("ArraySearch", function), true)
+        view.with_library_edit(report, edit, (module, function), true)
     } else {
         report.with_help(format!("`{text}`: arguments are known by their places"))
     })
@@ -410,4 +473,65 @@ pub(crate) fn one_by_one(names: &[&str], values: &[String]) -> Option<String> {
     }
     let statements: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("{name} = {value};")).collect();
     Some(statements.join(" "))
+}
+
+/// `a .* b`, `i => x`, `a <> b`, `f"{x}"`
+pub(super) fn signs(view: &View<'_>) -> Option<Diagnostic> {
+    let found = view.token(view.at)?;
+    let adjoins = |at: usize| view.token(at).is_some_and(|token| !token.space_before && !token.first_on_line);
+    let is_sign = |at: usize| matches!(view.word(at), "*" | "/" | "+" | "-" | "^" | "<" | ">" | "==");
+    let dot = match view.before(1) {
+        Some(Kind::Dot) if is_sign(view.at) && adjoins(view.at) => view.at.checked_sub(1),
+        _ if found.kind == Kind::Dot && is_sign(view.at + 1) && adjoins(view.at + 1) => Some(view.at),
+        _ => None,
+    };
+    if let Some(dot) = dot.filter(|dot| dot.checked_sub(1).is_some_and(|at| view.ends_operand(at))) {
+        let own = view.span(dot, dot + 1)?;
+        let sign = view.word(dot + 1);
+        return Some(error("operators work on whole arrays as they are").at(own, "no dot here").with_safe_edit(
+            format!("`{sign}` for `.{sign}`"),
+            own,
+            "",
+        ));
+    }
+    if view.has("->") && found.kind == Kind::Assign && view.word(view.at + 1) == ">" && adjoins(view.at + 1) {
+        let own = view.span(view.at, view.at + 2)?;
+        return Some(error("the value of an index stands behind `->`").at(own, "not possible here").with_safe_edit(
+            "`->` for `=>`",
+            own,
+            "->",
+        ));
+    }
+    let unequal =
+        view.at.checked_sub(2).filter(|at| view.word(*at) == "<" && view.word(at + 1) == ">" && adjoins(at + 1));
+    if let Some(own) = unequal.and_then(|at| view.span(at, at + 2)) {
+        return Some(error("`<>` is no operator").at(own, "not possible here").with_safe_edit(
+            "`!=` for `<>`",
+            own,
+            "!=",
+        ));
+    }
+    let prefix = view.at.checked_sub(1).filter(|_| found.kind == Kind::Str && adjoins(view.at))?;
+    let is_prefix = matches!(view.name(prefix), Some("f" | "r" | "b" | "u"));
+    is_prefix.then_some(())?;
+    Some(
+        error("texts have no letter in front")
+            .at(view.span(prefix, prefix + 1)?, "not possible here")
+            .with_note("values stand behind the text: `%d` writes whole numbers, `%g` reals, `%s` strings")
+            .with_help("`printf(\"x = %d\\n\", x);`"),
+    )
+}
+
+/// `return a, b;`
+pub(super) fn returned_list(view: &View<'_>) -> Option<Diagnostic> {
+    let found = view.token(view.at).filter(|token| token.kind == Kind::Comma && view.has(";"))?;
+    let from = view.start_of(view.at, |kind| matches!(kind, Kind::Return | Kind::Semi));
+    view.kind(from.checked_sub(1)?).filter(|kind| *kind == Kind::Return)?;
+    let end = view.end_of(view.at, |kind| kind == Kind::Semi)?;
+    let (whole, values) = (view.whole(from, end)?, view.text(from, end)?);
+    Some(error("several results stand in parentheses").at(found.span, "a second value").with_safe_edit(
+        format!("`return ({values})`"),
+        whole,
+        format!("({values})"),
+    ))
 }

@@ -27,7 +27,7 @@ impl<'a> View<'a> {
         self.tokens.list.get(at).filter(|_| (self.chunk.from..self.chunk.upto).contains(&at))
     }
 
-    pub(super) fn kind(&self, at: usize) -> Option<Kind> {
+    pub(crate) fn kind(&self, at: usize) -> Option<Kind> {
         self.token(at).map(|token| token.kind)
     }
 
@@ -50,7 +50,7 @@ impl<'a> View<'a> {
         self.wanted.contains(&name)
     }
 
-    pub(super) fn span(&self, from: usize, upto: usize) -> Option<Span> {
+    pub(crate) fn span(&self, from: usize, upto: usize) -> Option<Span> {
         let (first, last) = (self.token(from)?, self.token(upto.checked_sub(1)?)?);
         (from < upto && first.span.file == last.span.file && first.span.start <= last.span.end)
             .then(|| first.span.to(last.span))
@@ -101,7 +101,7 @@ impl<'a> View<'a> {
     }
 
     /// The innermost bracket that is open in front of a token.
-    pub(super) fn opener(&self, at: usize) -> Option<usize> {
+    pub(crate) fn opener(&self, at: usize) -> Option<usize> {
         let mut depth = 0usize;
         for i in (self.chunk.from..at.min(self.chunk.upto)).rev() {
             match self.tokens.list[i].kind {
@@ -115,7 +115,7 @@ impl<'a> View<'a> {
     }
 
     /// The bracket that closes the one at `open`.
-    pub(super) fn closer(&self, open: usize) -> Option<usize> {
+    pub(crate) fn closer(&self, open: usize) -> Option<usize> {
         self.end_of(open + 1, |_| false)
     }
 

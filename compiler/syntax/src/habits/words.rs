@@ -124,6 +124,28 @@ pub(super) fn variable_word(view: &View<'_>) -> Option<Diagnostic> {
     )
 }
 
+/// `const int N = 10;` outside of functions
+pub(super) fn constant(view: &View<'_>) -> Option<Diagnostic> {
+    let first = view.chunk.from;
+    if view.at != first || !matches!(view.name(first), Some("const" | "constexpr")) || !view.has("use") {
+        return None;
+    }
+    let own = view.span(first, first + 1)?;
+    let report = error("constants have no declaration").at(own, "not possible here");
+    let name =
+        (first + 1..first + 4).find(|at| view.kind(at + 1) == Some(Kind::Assign)).filter(|at| view.name(*at).is_some());
+    let end = view.end_of(first, |kind| kind == Kind::Semi);
+    let edited = name.zip(end).and_then(|(name, end)| {
+        let value = view.text(name + 2, end)?;
+        let value = if end == name + 3 { value } else { format!("({value})") };
+        Some((view.whole(first, end + 1)?, format!("#define {} {value}", view.word(name))))
+    });
+    Some(match edited {
+        Some((span, text)) => report.with_safe_edit(format!("`{text}`"), span, text),
+        None => report.with_help("`#define N 10` gives a constant a name"),
+    })
+}
+
 /// `f = lambda x: x + 1;`
 pub(super) fn lambda(view: &View<'_>) -> Option<Diagnostic> {
     let at = view.at.checked_sub(1).filter(|at| view.name(*at) == Some("lambda"))?;
