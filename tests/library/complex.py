@@ -45,10 +45,12 @@ def quotients(set, x, y, f="/"):
         z = [mp.mpc(float(a), float(b)) for a, b in zip(x, y)]
         w = z[7 % len(z) :] + z[: 7 % len(z)]
         values = [a / b if f == "/" else mp.exp(b * mp.log(a)) for a, b in zip(z, w)]
-        # Each number within 5e-16 of its own magnitude: the table has one bound for all, so quotients are scaled by it elsewhere.
+        sizes = [abs(v) for v in values]
+        table.elementwise(f"{set} {f}.size", [rounded(v) for v in sizes], "double", ROUNDINGS + 1)
         for kind, part in ("re", "real"), ("im", "imag"):
-            column = [rounded(getattr(v, part)) for v in values]
-            table.add(f"{set} {f}.{kind}", column, "double", rel=1e4 if f == "/" else 1e5, absolute=1e-323)
+            # Where the size is no number of the type, there is no direction.
+            column = [rounded(getattr(v, part) / r) if 1e-307 < r < mp.mpf(2) ** 1024 else math.nan for v, r in zip(values, sizes)]
+            table.add(f"{set} {f}.{kind}", column, "double", absolute=6e-16)
 
 
 def edges(names):
@@ -76,6 +78,7 @@ x, y = spread(3, N, 8), spread(4, N, 8)
 functions("some", EXPONENTIALS, x, y, 1800)
 functions("some", OTHERS, x, y, 300)
 quotients("some", x, y)
+quotients("some", x, y, "pow")
 x, y = spread(5, N, 1000), spread(6, N, 1000)
 functions("all", OTHERS, x, y, 4400)
 quotients("all", x, y)
@@ -84,8 +87,7 @@ functions("one", OTHERS, x, y, 300)
 functions("far", EXPONENTIALS, spread(9, N, 0) * 512, spread(10, N, 1), 3400)
 edges(EXPONENTIALS)
 edges(OTHERS)
-table.exact("edge pow.re", [1.0, 1.0, 1.0, 0.0], "double")
-table.exact("edge pow.im", [0.0, 0.0, 0.0, 0.0], "double")
+table.exact("powers", [1, 1, 0, 1, 1, 1, 1, 1, 1], "double")
 table.exact("zeros", [1, 0], "int")
 table.add("quotients", [-0.0, -0.5, -1.0, -math.inf, math.inf, 1.0, 0.5, 0.0, math.nan], "double")
 table.write()
