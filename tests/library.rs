@@ -14,12 +14,14 @@ use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
 
 /// Programs of so many kernels that a processor's OpenCL compiles them for minutes: they run on a device if `RAVEL_MANY_KERNELS` is set.
-const MANY_KERNELS: [&str; 13] = [
+const MANY_KERNELS: [&str; 15] = [
     "arrays-contract",
     "arrays-search",
+    "complex",
     "linalg-eigen",
     "linalg-factor",
     "linalg-product",
+    "linalg-scales",
     "linalg-views",
     "nn-attention",
     "nn-layers",

@@ -65,8 +65,19 @@ fn operations_that_make_nan_are_named_with_their_numbers() -> Result<(), Failed>
 
 #[test]
 fn constants_that_make_nan_are_met_when_the_program_runs() -> Result<(), Failed> {
-    ends(&program("    print(0d / 0d);"), b"", "p.sac:6:11: fault [E0337]: 0.0 / 0.0 is NaN\n")?;
+    ends(
+        &program("    print(0d / 0d);"),
+        b"",
+        "p.sac:6:11: fault [E0337]: 0.0 / 0.0 is NaN, for a result that does not exist\n",
+    )?;
     ends(&program("    if (shape([1])[0] == 2) { print(0d / 0d); }"), b"", "")
+}
+
+#[test]
+fn functions_without_a_result_say_so() -> Result<(), Failed> {
+    let text =
+        program("    print(solve([[1d,2d],[2d,4d]], [1d,1d]));").replace("use Math: all;", "use LinAlg: { solve };");
+    ends(&text, b"", "p.sac:6:11: fault [E0337]: 0.0 / 0.0 is NaN, for a result that does not exist\n")
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Scalar constants and the one definition of what every scalar operation computes.
 //!
 //! The reference interpreter, constant folding in the specialiser and the optimiser all call [`eval_un`],
-//! [`eval_bin`] and [`eval_convert`]; code generators are tested against them.
+//! [`eval_bin`] and [`eval_convert`]; code generators are tested against them. Mathematical functions are the formulas of `ravel-math`, which compiled
+//! code is made of, too.
 
 use crate::{BinOp, Elem, UnOp};
+use ravel_math::{MathOp, evaluate_f32, evaluate_f64};
 use std::fmt;
 
 /// A value of rank 0.
@@ -167,32 +169,32 @@ impl fmt::Display for Scalar {
 }
 
 macro_rules! float_un {
-    ($op:expr, $v:expr, $wrap:path) => {{
+    ($op:expr, $v:expr, $wrap:path, $evaluate:path) => {{
         let v = $v;
         $wrap(match $op {
             UnOp::Neg => -v,
             UnOp::Abs => v.abs(),
             UnOp::Reciproc => 1.0 / v,
             UnOp::Sqrt => v.sqrt(),
-            UnOp::Cbrt => v.cbrt(),
-            UnOp::Exp => v.exp(),
-            UnOp::Expm1 => v.exp_m1(),
-            UnOp::Log => v.ln(),
-            UnOp::Log1p => v.ln_1p(),
-            UnOp::Log2 => v.log2(),
-            UnOp::Log10 => v.log10(),
-            UnOp::Sin => v.sin(),
-            UnOp::Cos => v.cos(),
-            UnOp::Tan => v.tan(),
-            UnOp::Asin => v.asin(),
-            UnOp::Acos => v.acos(),
-            UnOp::Atan => v.atan(),
-            UnOp::Sinh => v.sinh(),
-            UnOp::Cosh => v.cosh(),
-            UnOp::Tanh => v.tanh(),
-            UnOp::Asinh => v.asinh(),
-            UnOp::Acosh => v.acosh(),
-            UnOp::Atanh => v.atanh(),
+            UnOp::Cbrt => $evaluate(MathOp::Cbrt, &[v]),
+            UnOp::Exp => $evaluate(MathOp::Exp, &[v]),
+            UnOp::Expm1 => $evaluate(MathOp::Expm1, &[v]),
+            UnOp::Log => $evaluate(MathOp::Log, &[v]),
+            UnOp::Log1p => $evaluate(MathOp::Log1p, &[v]),
+            UnOp::Log2 => $evaluate(MathOp::Log2, &[v]),
+            UnOp::Log10 => $evaluate(MathOp::Log10, &[v]),
+            UnOp::Sin => $evaluate(MathOp::Sin, &[v]),
+            UnOp::Cos => $evaluate(MathOp::Cos, &[v]),
+            UnOp::Tan => $evaluate(MathOp::Tan, &[v]),
+            UnOp::Asin => $evaluate(MathOp::Asin, &[v]),
+            UnOp::Acos => $evaluate(MathOp::Acos, &[v]),
+            UnOp::Atan => $evaluate(MathOp::Atan, &[v]),
+            UnOp::Sinh => $evaluate(MathOp::Sinh, &[v]),
+            UnOp::Cosh => $evaluate(MathOp::Cosh, &[v]),
+            UnOp::Tanh => $evaluate(MathOp::Tanh, &[v]),
+            UnOp::Asinh => $evaluate(MathOp::Asinh, &[v]),
+            UnOp::Acosh => $evaluate(MathOp::Acosh, &[v]),
+            UnOp::Atanh => $evaluate(MathOp::Atanh, &[v]),
             UnOp::Floor => v.floor(),
             UnOp::Ceil => v.ceil(),
             UnOp::Rint => v.round_ties_even(),
@@ -240,8 +242,8 @@ pub fn eval_un(op: UnOp, v: Scalar) -> Result<Scalar, EvalFault> {
         Scalar::U16(v) => int_un!(v, Scalar::U16, 1),
         Scalar::U32(v) => int_un!(v, Scalar::U32, 1),
         Scalar::U64(v) => int_un!(v, Scalar::U64, 1),
-        Scalar::F32(v) => Ok(float_un!(op, v, Scalar::F32)),
-        Scalar::F64(v) => Ok(float_un!(op, v, Scalar::F64)),
+        Scalar::F32(v) => Ok(float_un!(op, v, Scalar::F32, evaluate_f32)),
+        Scalar::F64(v) => Ok(float_un!(op, v, Scalar::F64, evaluate_f64)),
     }
 }
 
@@ -304,8 +306,51 @@ macro_rules! int_bin {
     }};
 }
 
+/// Powers whose exponent is one of a few constants are products and roots, as the optimiser makes of them in code.
+macro_rules! power {
+    ($a:expr, $b:expr, $evaluate:path) => {{
+        let (a, b) = ($a, $b);
+        // The root of -0 is -0, but its power is that of 0; a power of minus infinity is that of infinity.
+        let positive = a + 0.0;
+        let root = positive.sqrt();
+        let by_roots = |value| match a.is_infinite() && a < 0.0 {
+            true => 1.0 / if b > 0.0 { 0.0 } else { a.abs() },
+            false => value,
+        };
+        if b == 0.0 {
+            1.0
+        } else if b == 1.0 {
+            a
+        } else if b == 2.0 {
+            a * a
+        } else if b == 3.0 {
+            a * a * a
+        } else if b == 4.0 {
+            (a * a) * (a * a)
+        } else if b == -1.0 {
+            1.0 / a
+        } else if b == -2.0 {
+            (1.0 / a) * (1.0 / a)
+        } else if b == 0.25 {
+            by_roots(root.sqrt())
+        } else if b == 0.5 {
+            by_roots(root)
+        } else if b == 1.5 {
+            by_roots(root * positive)
+        } else if b == 2.5 {
+            by_roots(root * positive * positive)
+        } else if b == -0.5 {
+            by_roots(1.0 / root)
+        } else if b == -1.5 {
+            by_roots(1.0 / positive / root)
+        } else {
+            $evaluate(MathOp::Pow, &[a, b])
+        }
+    }};
+}
+
 macro_rules! float_bin {
-    ($op:expr, $a:expr, $b:expr, $wrap:path) => {{
+    ($op:expr, $a:expr, $b:expr, $wrap:path, $evaluate:path) => {{
         let (a, b) = ($a, $b);
         if let Some(truth) = compare!($op, a, b) {
             return Ok(Scalar::Bool(truth));
@@ -336,10 +381,10 @@ macro_rules! float_bin {
                     a
                 }
             }
-            BinOp::Pow => a.powf(b),
-            BinOp::Atan2 => a.atan2(b),
+            BinOp::Pow => power!(a, b, $evaluate),
+            BinOp::Atan2 => $evaluate(MathOp::Atan2, &[a, b]),
             BinOp::Copysign => a.copysign(b),
-            BinOp::Hypot => a.hypot(b),
+            BinOp::Hypot => $evaluate(MathOp::Hypot, &[a, b]),
             _ => return Err(EvalFault::Undefined),
         }))
     }};
@@ -376,8 +421,8 @@ pub fn eval_bin(op: BinOp, a: Scalar, b: Scalar) -> Result<Scalar, EvalFault> {
         (Scalar::U16(a), Scalar::U16(b)) => int_bin!(op, a, b, Scalar::U16),
         (Scalar::U32(a), Scalar::U32(b)) => int_bin!(op, a, b, Scalar::U32),
         (Scalar::U64(a), Scalar::U64(b)) => int_bin!(op, a, b, Scalar::U64),
-        (Scalar::F32(a), Scalar::F32(b)) => float_bin!(op, a, b, Scalar::F32),
-        (Scalar::F64(a), Scalar::F64(b)) => float_bin!(op, a, b, Scalar::F64),
+        (Scalar::F32(a), Scalar::F32(b)) => float_bin!(op, a, b, Scalar::F32, evaluate_f32),
+        (Scalar::F64(a), Scalar::F64(b)) => float_bin!(op, a, b, Scalar::F64, evaluate_f64),
         _ => Err(EvalFault::Undefined),
     }
 }
@@ -437,6 +482,28 @@ mod tests {
         assert_eq!(eval_convert(Scalar::F64(1e20), Elem::I32), Some(Scalar::I32(i32::MAX)));
         assert_eq!(eval_convert(Scalar::I32(300), Elem::U8), Some(Scalar::U8(44)));
         assert_eq!(eval_convert(Scalar::U64(u64::MAX), Elem::F64), Some(Scalar::F64(u64::MAX as f64)));
+    }
+
+    #[test]
+    fn inverse_hyperbolic_functions_do_not_cancel() {
+        let near = |op, x, value: f64| {
+            let Ok(Scalar::F64(have)) = eval_un(op, Scalar::F64(x)) else { panic!("a real") };
+            assert!((have - value).abs() <= 4e-16 * value.abs(), "{op:?} of {x}: {have}, not {value}");
+        };
+        near(UnOp::Acosh, 1.000000000000001, 4.712_160_915_387_242e-8);
+        near(UnOp::Acosh, f64::MAX, 710.475_860_073_943_9);
+        near(UnOp::Asinh, f64::MAX, 710.475_860_073_943_9);
+        near(UnOp::Asinh, -1e-9, -1e-9);
+        near(UnOp::Atanh, 0.999, 3.800_201_167_250_199_6);
+    }
+
+    #[test]
+    fn powers_by_products() {
+        let power = |a, b| eval_bin(BinOp::Pow, Scalar::F64(a), Scalar::F64(b));
+        assert_eq!(power(1.1, 3.0), Ok(Scalar::F64(1.1 * 1.1 * 1.1)));
+        assert_eq!(power(f64::NEG_INFINITY, 0.5), Ok(Scalar::F64(f64::INFINITY)));
+        assert_eq!(power(f64::NEG_INFINITY, -1.5), Ok(Scalar::F64(0.0)));
+        assert_eq!(power(-0.0, 0.5), Ok(Scalar::F64(0.0)));
     }
 
     #[test]

@@ -307,7 +307,8 @@ fn unsigned(out: &mut Vec<u8>, spec: &Spec, kind: u8, value: u128) {
 
 fn real(out: &mut Vec<u8>, spec: &Spec, kind: u8, value: f64) {
     let upper = kind.is_ascii_uppercase();
-    let sign = sign_of(spec, value.is_sign_negative());
+    // Which sign NaN has depends on the processor and on who computed it.
+    let sign = sign_of(spec, value.is_sign_negative() && !value.is_nan());
     let magnitude = value.abs();
     if !value.is_finite() {
         let name = match (value.is_nan(), upper) {

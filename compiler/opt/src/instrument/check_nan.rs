@@ -230,8 +230,12 @@ impl Checker<'_> {
                 holds = push_op(self.func, out, Op::Bin(BinOp::Or, holds, was), bool_ty(), span);
             }
         }
-        let fault =
-            Fault::Message { text: format!("[{}] {text} is NaN", self.code).into(), operands: operands.to_vec() };
+        // Zero by zero, written out, is how functions say that they have no result: the solution of a singular system.
+        let zero = |v: &Value| self.constants.get(v).is_some_and(|c| *c == 0.0);
+        let meant =
+            if operands.len() == 2 && operands.iter().all(zero) { ", for a result that does not exist" } else { "" };
+        let text = format!("[{}] {text} is NaN{meant}", self.code).into();
+        let fault = Fault::Message { text, operands: operands.to_vec() };
         push_check(self.func, out, holds, fault, span);
     }
 

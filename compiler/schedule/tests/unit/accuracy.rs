@@ -517,3 +517,31 @@ fn a_value_does_not_depend_on_its_lane() {
         assert!(results.iter().all(|r| *r == results[0]), "{}", op.name());
     }
 }
+
+/// Constants are folded by the text that code is made of.
+#[test]
+fn what_is_evaluated_is_what_code_computes() {
+    if !capabilities().expect("the host is supported").has_fma {
+        return;
+    }
+    let mut pairs = 0;
+    for op in UNARY.into_iter().chain(BINARY) {
+        let formula = ravel_math::MathOp::from_name(op.name()).expect("all under test have formulas");
+        let mut random = Random(17);
+        let (mut x, mut y): (Vec<f64>, Vec<f64>) = (0..208 - EDGES.len()).map(|_| arguments(op, &mut random)).unzip();
+        x.extend(EDGES);
+        y.extend(EDGES.into_iter().rev());
+        let same = |found: f64, value: f64| found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan();
+        for ((&x, &y), found) in x.iter().zip(&y).zip(Map::new(op, Prim::F64, 1, true).run(&x, &y)) {
+            let value = ravel_math::evaluate_f64(formula, &[x, y][..op.arity()]);
+            assert!(same(found, value), "{} of {x:e}, {y:e}: {found:e} in code, {value:e} as a constant", op.name());
+            pairs += 1;
+        }
+        let (x, y): (Vec<f32>, Vec<f32>) = x.iter().zip(&y).map(|(&x, &y)| (x as f32, y as f32)).unzip();
+        for ((&x, &y), found) in x.iter().zip(&y).zip(Map::new(op, Prim::F32, 1, true).run(&x, &y)) {
+            let value = ravel_math::evaluate_f32(formula, &[x, y][..op.arity()]);
+            assert!(same(found.into(), value.into()), "{} of {x:e}, {y:e}: {found:e}, {value:e}", op.name());
+        }
+    }
+    assert!(pairs > 4500);
+}

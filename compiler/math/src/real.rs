@@ -1,20 +1,17 @@
 //! Arithmetic on lanes, written as formulas.
 //!
-//! A [`Real`] is a value of `f32` or `f64` lanes in a function under construction; its operators append nest instructions.
+//! A [`Real`] is a value of `f32` or `f64` lanes of a [`Machine`]; its operators are steps of that.
 //! Constants are `f64`, rounded to the type of the other operand. Nothing is reassociated: every operator rounds once.
 
-use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
-use ravel_nest::builder::FuncBuilder;
-use ravel_nest::ir::{self as nest, BinOp, ConvOp, FloatCmp, IntCmp, MathOp, Prim, Ty, UnOp};
+use crate::MathOp;
+use crate::machine::{BinOp, Cmp, Conv, Kind, Machine, UnOp, Val};
 
-type Val = nest::Value;
-
-/// The function under construction and what its target and the final precision ask for.
+/// Who computes, and what the target and the final precision ask for.
 #[derive(Clone, Copy)]
 pub(super) struct Code<'a> {
-    b: &'a RefCell<&'a mut FuncBuilder>,
+    machine: &'a dyn Machine,
     /// Whether fused multiply-add is one instruction.
     fma: bool,
     /// Whether results become `f32` in the end, so that relative errors of 2^-29 do not matter.
@@ -43,21 +40,13 @@ pub(super) struct Mask<'a> {
 }
 
 impl<'a> Code<'a> {
-    pub fn new(b: &'a RefCell<&'a mut FuncBuilder>, fma: bool, single: bool) -> Code<'a> {
-        Code { b, fma, single }
+    pub fn new(machine: &'a dyn Machine, fma: bool, single: bool) -> Code<'a> {
+        Code { machine, fma, single }
     }
 
     /// Does the target fuse?
     pub fn fuses(self) -> bool {
         self.fma
-    }
-
-    fn with<T>(self, f: impl FnOnce(&mut FuncBuilder) -> T) -> T {
-        f(&mut self.b.borrow_mut())
-    }
-
-    fn ty(self, v: Val) -> Ty {
-        self.with(|b| b.ty(v))
     }
 
     pub fn real(self, val: Val) -> Real<'a> {
@@ -76,53 +65,46 @@ impl<'a> Code<'a> {
         usual: [Real<'a>; N],
         rare: impl FnOnce() -> [Real<'a>; N],
     ) -> [Real<'a>; N] {
-        let any = when.any();
-        self.with(|b| b.begin_if(any));
-        let rare = rare().map(|x| x.val);
-        self.with(|b| b.begin_else(&rare));
-        let results = self.with(|b| b.end_if(&usual.map(|x| x.val)));
+        let mut rare = Some(rare);
+        let mut rare = || rare.take().map_or(Vec::new(), |rare| rare().map(|x| x.val).to_vec());
+        let results = self.machine.rarely(when.val, &usual.map(|x| x.val), &mut rare);
         std::array::from_fn(|k| self.real(results[k]))
     }
 }
 
 impl<'a> Real<'a> {
-    fn ty(self) -> Ty {
-        self.code.ty(self.val)
-    }
-
     pub fn is_f32(self) -> bool {
-        self.ty().prim == Prim::F32
+        self.val.kind == Kind::F32
     }
 
     /// A constant in lanes like these.
     pub fn constant(self, value: f64) -> Real<'a> {
-        let ty = self.ty();
-        self.code.real(self.code.with(|b| b.fconst(ty, value)))
+        self.code.real(self.code.machine.constant(self.val, value))
     }
 
     fn unary(self, op: UnOp) -> Real<'a> {
-        self.code.real(self.code.with(|b| b.unary(op, self.val)))
+        self.code.real(self.code.machine.unary(op, self.val))
     }
 
     fn binary(self, op: BinOp, other: Real<'a>) -> Real<'a> {
-        self.code.real(self.code.with(|b| b.binary(op, self.val, other.val)))
+        self.code.real(self.code.machine.binary(op, self.val, other.val))
     }
 
-    fn compare(self, cmp: FloatCmp, other: Real<'a>) -> Mask<'a> {
-        Mask { code: self.code, val: self.code.with(|b| b.fcmp(cmp, self.val, other.val)) }
+    fn compare(self, cmp: Cmp, other: Real<'a>) -> Mask<'a> {
+        Mask { code: self.code, val: self.code.machine.compare(cmp, self.val, other.val) }
     }
 
     /// `self * x + y`, rounded once where the target fuses.
     pub fn mul_add(self, x: impl Operand<'a>, y: impl Operand<'a>) -> Real<'a> {
         let (x, y) = (x.like(self), y.like(self));
         if self.code.fma {
-            return self.code.real(self.code.with(|b| b.fma(self.val, x.val, y.val)));
+            return self.code.real(self.code.machine.fma(self.val, x.val, y.val));
         }
         self * x + y
     }
 
     pub fn abs(self) -> Real<'a> {
-        self.unary(UnOp::FAbs)
+        self.unary(UnOp::Abs)
     }
 
     pub fn sqrt(self) -> Real<'a> {
@@ -163,23 +145,23 @@ impl<'a> Real<'a> {
     }
 
     pub fn eq(self, other: impl Operand<'a>) -> Mask<'a> {
-        self.compare(FloatCmp::Eq, other.like(self))
+        self.compare(Cmp::Eq, other.like(self))
     }
 
     pub fn ne(self, other: impl Operand<'a>) -> Mask<'a> {
-        self.compare(FloatCmp::Ne, other.like(self))
+        self.compare(Cmp::Ne, other.like(self))
     }
 
     pub fn lt(self, other: impl Operand<'a>) -> Mask<'a> {
-        self.compare(FloatCmp::Lt, other.like(self))
+        self.compare(Cmp::Lt, other.like(self))
     }
 
     pub fn le(self, other: impl Operand<'a>) -> Mask<'a> {
-        self.compare(FloatCmp::Le, other.like(self))
+        self.compare(Cmp::Le, other.like(self))
     }
 
     pub fn gt(self, other: impl Operand<'a>) -> Mask<'a> {
-        self.compare(FloatCmp::Gt, other.like(self))
+        self.compare(Cmp::Gt, other.like(self))
     }
 
     /// The polynomial with these coefficients, from the last power down to the constant, by Horner's rule.
@@ -206,18 +188,18 @@ impl<'a> Real<'a> {
 
     /// The bits.
     pub fn bits(self) -> Word<'a> {
-        let to = self.ty().prim.as_int();
-        Word { code: self.code, val: self.code.with(|b| b.convert(ConvOp::Bits, self.val, to)) }
+        let to = if self.is_f32() { Kind::I32 } else { Kind::I64 };
+        Word { code: self.code, val: self.code.machine.convert(Conv::Bits, self.val, to) }
     }
 
     /// Is the sign bit set?
     pub fn is_negative(self) -> Mask<'a> {
-        self.bits().compare(IntCmp::Slt, 0)
+        self.bits().compare(Cmp::Lt, 0)
     }
 
     /// The magnitude of `self` with the sign of `sign`; `self` is not negative.
     pub fn with_sign_of(self, sign: Real<'a>) -> Real<'a> {
-        let top = 1 << (self.ty().prim.bits() - 1);
+        let top = 1 << if self.is_f32() { 31 } else { 63 };
         (self.bits() | (sign.bits() & top)).real()
     }
 
@@ -252,17 +234,17 @@ impl<'a> Real<'a> {
 
     /// `f32` lanes as `f64`.
     pub fn widened(self) -> Real<'a> {
-        self.code.real(self.code.with(|b| b.convert(ConvOp::FConv, self.val, Prim::F64)))
+        self.code.real(self.code.machine.convert(Conv::Float, self.val, Kind::F64))
     }
 
     /// `f64` lanes as `f32`.
     pub fn narrowed(self) -> Real<'a> {
-        self.code.real(self.code.with(|b| b.convert(ConvOp::FConv, self.val, Prim::F32)))
+        self.code.real(self.code.machine.convert(Conv::Float, self.val, Kind::F32))
     }
 
     /// The function of the C library, lane by lane.
     pub fn library(self, op: MathOp) -> Real<'a> {
-        self.code.real(self.code.with(|b| b.math(op, &[self.val])))
+        self.code.real(self.code.machine.library(op, self.val))
     }
 
     /// Does the target fuse?
@@ -273,12 +255,11 @@ impl<'a> Real<'a> {
 
 impl<'a> Word<'a> {
     fn constant(self, bits: u64) -> Word<'a> {
-        let ty = self.code.ty(self.val);
-        Word { code: self.code, val: self.code.with(|b| b.bits(ty, bits)) }
+        Word { code: self.code, val: self.code.machine.bits(self.val, bits) }
     }
 
     fn binary(self, op: BinOp, other: Word<'a>) -> Word<'a> {
-        Word { code: self.code, val: self.code.with(|b| b.binary(op, self.val, other.val)) }
+        Word { code: self.code, val: self.code.machine.binary(op, self.val, other.val) }
     }
 
     /// Wrapping sum.
@@ -300,7 +281,7 @@ impl<'a> Word<'a> {
     /// Counted in the least subnormal number, it wraps back; the sum of the count and a float whose last place is one has
     /// the count, rounded, as its last bits, and those are the bits of the result.
     pub fn rounded_as_subnormal(self) -> Real<'a> {
-        let (least, unit, bits_of_unit) = if self.code.ty(self.val).prim == Prim::I32 {
+        let (least, unit, bits_of_unit) = if self.val.kind == Kind::I32 {
             (149 << 23, 8_388_608.0_f64, u64::from(8_388_608.0_f32.to_bits()))
         } else {
             (1074 << 52, 4_503_599_627_370_496.0, 4_503_599_627_370_496.0_f64.to_bits())
@@ -314,20 +295,20 @@ impl<'a> Word<'a> {
         self.binary(BinOp::Xor, other)
     }
 
-    fn compare(self, cmp: IntCmp, bits: u64) -> Mask<'a> {
+    fn compare(self, cmp: Cmp, bits: u64) -> Mask<'a> {
         let other = self.constant(bits);
-        Mask { code: self.code, val: self.code.with(|b| b.icmp(cmp, self.val, other.val)) }
+        Mask { code: self.code, val: self.code.machine.compare(cmp, self.val, other.val) }
     }
 
     /// Is it zero? Processors without masks of their own have no instruction for the opposite.
     pub fn is_zero(self) -> Mask<'a> {
-        self.compare(IntCmp::Eq, 0)
+        self.compare(Cmp::Eq, 0)
     }
 
     /// The value of integers below 2^13, as floats.
     pub fn small_to_real(self) -> Real<'a> {
-        if self.code.ty(self.val).prim == Prim::I32 {
-            return self.code.real(self.code.with(|b| b.convert(ConvOp::SToF, self.val, Prim::F32)));
+        if self.val.kind == Kind::I32 {
+            return self.code.real(self.code.machine.convert(Conv::Signed, self.val, Kind::F32));
         }
         // Vectors of 64-bit integers have no conversion: place the number in the fraction of 2^52.
         (self | 0x4330_0000_0000_0000).real() - 4_503_599_627_370_496.0
@@ -335,8 +316,8 @@ impl<'a> Word<'a> {
 
     /// The floats with these bits.
     pub fn real(self) -> Real<'a> {
-        let to = if self.code.ty(self.val).prim == Prim::I32 { Prim::F32 } else { Prim::F64 };
-        self.code.real(self.code.with(|b| b.convert(ConvOp::Bits, self.val, to)))
+        let to = if self.val.kind == Kind::I32 { Kind::F32 } else { Kind::F64 };
+        self.code.real(self.code.machine.convert(Conv::Bits, self.val, to))
     }
 }
 
@@ -344,7 +325,7 @@ impl<'a> Mask<'a> {
     /// `x` where it holds, `y` elsewhere.
     pub fn pick(self, x: impl Operand<'a>, y: Real<'a>) -> Real<'a> {
         let x = x.like(y);
-        self.code.real(self.code.with(|b| b.select(self.val, x.val, y.val)))
+        self.code.real(self.code.machine.select(self.val, x.val, y.val))
     }
 
     /// One of two constants in lanes like those of `like`.
@@ -354,12 +335,7 @@ impl<'a> Mask<'a> {
 
     /// Where one holds and the other does not.
     pub fn differs(self, other: Mask<'a>) -> Mask<'a> {
-        Mask { code: self.code, val: self.code.with(|b| b.binary(BinOp::Xor, self.val, other.val)) }
-    }
-
-    /// A scalar: does any lane hold?
-    fn any(self) -> Val {
-        self.code.with(|b| if b.ty(self.val).is_vector() { b.any(self.val) } else { self.val })
+        Mask { code: self.code, val: self.code.machine.binary(BinOp::Xor, self.val, other.val) }
     }
 }
 
@@ -403,7 +379,7 @@ operators!(Add add FAdd, Sub sub FSub, Mul mul FMul, Div div FDiv);
 impl<'a> Neg for Real<'a> {
     type Output = Real<'a>;
     fn neg(self) -> Real<'a> {
-        self.unary(UnOp::FNeg)
+        self.unary(UnOp::Neg)
     }
 }
 
@@ -438,25 +414,21 @@ impl<'a> std::ops::Shl<u64> for Word<'a> {
 impl<'a> BitAnd for Mask<'a> {
     type Output = Mask<'a>;
     fn bitand(self, other: Mask<'a>) -> Mask<'a> {
-        Mask { code: self.code, val: self.code.with(|b| b.binary(BinOp::And, self.val, other.val)) }
+        Mask { code: self.code, val: self.code.machine.binary(BinOp::And, self.val, other.val) }
     }
 }
 
 impl<'a> BitOr for Mask<'a> {
     type Output = Mask<'a>;
     fn bitor(self, other: Mask<'a>) -> Mask<'a> {
-        Mask { code: self.code, val: self.code.with(|b| b.binary(BinOp::Or, self.val, other.val)) }
+        Mask { code: self.code, val: self.code.machine.binary(BinOp::Or, self.val, other.val) }
     }
 }
 
 impl<'a> Not for Mask<'a> {
     type Output = Mask<'a>;
     fn not(self) -> Mask<'a> {
-        let val = self.code.with(|b| {
-            let ty = b.ty(self.val);
-            let all = b.bits(ty, if ty.is_vector() { u64::MAX } else { 1 });
-            b.binary(BinOp::Xor, self.val, all)
-        });
+        let val = self.code.machine.not(self.val);
         Mask { code: self.code, val }
     }
 }

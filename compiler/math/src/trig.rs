@@ -1,6 +1,6 @@
 //! Sine, cosine and tangent.
 
-use ravel_nest::ir::MathOp;
+use crate::MathOp;
 
 use super::pair::Pair;
 use super::real::{Real, Word};

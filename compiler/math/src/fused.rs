@@ -4,7 +4,7 @@
 //! its own keeps what elsewhere takes sums of two numbers: differences from multiples of pi/2, leading terms of series.
 //! Each function stays within 2 units in the last place; `docs/performance.md` has what was measured.
 
-use ravel_nest::ir::MathOp;
+use crate::MathOp;
 
 use super::fused_tables as tables;
 use super::real::{Mask, Real, Word};
