@@ -43,8 +43,6 @@ pub const WORKER_STACK: usize = 64 << 20;
 const SMALLEST_STACK: usize = 8 << 20;
 /// Stack of the signal handler: room for formatting a message.
 const ALTERNATE_STACK: usize = 128 << 10;
-/// More than the guard pages below the frames of a stack.
-const GUARD_PAGES: usize = 64 << 10;
 /// How far from the lowest stack address an access counts as an overflow, on both sides: a large frame may skip the guard page.
 const GUARD_REACH: usize = 1 << 20;
 
@@ -196,8 +194,8 @@ pub fn exhausted(bytes: usize, depth: Option<usize>, who: Option<&str>) -> Strin
 /// Calls on the stack of this thread, by the frames that each one links to that of its caller; nothing if they do not.
 ///
 /// # Safety
-/// The context is that of a signal, and this thread's stack is watched.
-unsafe fn depth(context: *const libc::ucontext_t) -> Option<usize> {
+/// The context is that of a signal for an access to `address`, and this thread's stack is watched.
+unsafe fn depth(context: *const libc::ucontext_t, address: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: by contract.
     let mut frame = unsafe { (*context).uc_mcontext.gregs[libc::REG_RBP as usize] } as usize;
@@ -211,10 +209,13 @@ unsafe fn depth(context: *const libc::ucontext_t) -> Option<usize> {
     };
     let (lowest, size) = (LOWEST.get(), SIZE.get());
     let mut found = 0;
-    // The guard pages are below all frames.
-    while frame.is_multiple_of(16) && frame > lowest + GUARD_PAGES && frame < lowest + size - 16 {
+    // What could not be accessed is below all frames, and so is the rest of its page.
+    // SAFETY: asks for a constant of the system.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(64 << 10);
+    let floor = (address | (page - 1)).max(lowest - 1);
+    while frame.is_multiple_of(16) && frame > floor && frame < lowest + size - 16 {
         found += 1;
-        // SAFETY: an address inside of the stack, above the guard pages.
+        // SAFETY: an address inside of the stack, above the page that could not be accessed.
         let next = unsafe { (frame as *const usize).read() };
         if next <= frame {
             break;
@@ -245,7 +246,7 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, context
         // native it called; allocating here is not strictly allowed in a handler, but the alternative is to say nothing.
         // The position that compiled code set last is that of some call before the recursion: it would mislead.
         // SAFETY: the kernel passes the context, and the stack is watched.
-        let depth = unsafe { depth(context.cast()) };
+        let depth = unsafe { depth(context.cast(), address) };
         let names = RECURSIVE.load(Ordering::Relaxed);
         // SAFETY: the program has stored a text that lives as long as it.
         let names = (!names.is_null()).then(|| unsafe { CStr::from_ptr(names) }.to_string_lossy());
