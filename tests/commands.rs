@@ -122,8 +122,8 @@ fn attached() -> Result<(), Failed> {
 fn little_memory() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let source = folder.path().join("p.sac");
-    std::fs::write(&source, "use StdIO: all;\nint main() { printf(\"%d\\n\", 6 * 7); return 0; }\n")?;
-    for kibibytes in [3_000_000, 2_000_000, 1_200_000, 600_000, 300_000] {
+    std::fs::write(&source, "use StdIO: all; use Array: all;\nint main() { printf(\"%d\\n\", 6 * 7); return 0; }\n")?;
+    for kibibytes in [3_000_000, 2_000_000, 1_200_000, 800_000, 500_000] {
         let limited = format!("ulimit -v {kibibytes}; exec \"$@\"");
         let mut command = Command::new("bash");
         command.args(["-c", &limited, "bash"]).arg(ravel()).args(["run", "--threads", "2"]).arg(&source);
