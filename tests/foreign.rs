@@ -474,7 +474,7 @@ int main(void)
     ravel_status s = m_sac_leave(7, &got);
     printf(\"%d %s\\n\", s, ravel_last_error());
     s = m_sac_deep(1, &got);
-    printf(\"%d %d\\n\", s, strstr(ravel_last_error(), \"stack is exhausted\") != NULL);
+    printf(\"%d %d\\n\", s, strstr(ravel_last_error(), \"MiB is exhausted\") != NULL);
     int32_t v[64];
     for (int i = 0; i < 64; i++) v[i] = i;
     ravel_array *a;
