@@ -147,7 +147,7 @@ fn pipes_are_not_waited_for() -> Tested {
         let run = finish(&mut place.ravel(&["run", "read.sac"]), b"")?;
         demand(run.status == 1 && run.stderr.contains("it is a pipe"), &run, "a refusal")?;
     }
-    let text = "use File: all; use StdIO: all;\n\
+    let text = "use File: all; use StdIO: all; use SysErr: all;\n\
         int main() { e, f = fopen(\"pipe.txt\", \"r\"); printf(\"%d\\n\", fail(e) ? 1 : 0); return 0; }\n";
     fs::write(place.path("read.sac"), text)?;
     let run = finish(&mut place.ravel(&["run", "read.sac"]), b"")?;
