@@ -87,6 +87,7 @@ pub unsafe extern "C" fn ravel_foreign_shape(name: *const c_char, object: *mut A
     // SAFETY: the caller says that a non-null pointer is a valid object.
     let given = NonNull::new(object)
         .map_or("a pointer that ravel_array_new or ravel_array_borrow (ravel.h) have not made".to_string(), |object| {
+            // SAFETY: the object is live, by contract.
             unsafe { ArrayRef::from_raw(object) }.description()
         });
     let elem = u8::try_from(elem).ok().and_then(ElemTag::from_u8).map_or("another type", ElemTag::name);
