@@ -85,11 +85,13 @@ pub unsafe extern "C" fn ravel_foreign_shape(name: *const c_char, object: *mut A
     // SAFETY: the caller says so.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
     // SAFETY: the caller says that a non-null pointer is a valid object.
-    let given = NonNull::new(object)
-        .map_or("a pointer that ravel_array_new or ravel_array_borrow (ravel.h) have not made".to_string(), |object| {
+    let given = NonNull::new(object).map_or(
+        "a pointer that ravel_array_new or ravel_array_borrow (ravel.h) have not made".to_string(),
+        |object| {
             // SAFETY: the object is live, by contract.
             unsafe { ArrayRef::from_raw(object) }.description()
-        });
+        },
+    );
     let elem = u8::try_from(elem).ok().and_then(ElemTag::from_u8).map_or("another type", ElemTag::name);
     let axes = match rank {
         0 => "no axis".to_string(),
