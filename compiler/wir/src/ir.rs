@@ -163,6 +163,8 @@ pub enum Op {
     Narrow(Value),
     /// Identity that no pass sees through.
     Opaque(Value),
+    /// Identity whose derivative is zero. Only before `differentiate`.
+    Detach(Value),
 
     If {
         cond: Value,
@@ -176,6 +178,15 @@ pub enum Op {
         body: Region,
     },
     With(With),
+    /// The region's results at `args`, and then derivatives of the real ones with respect to its parameters. Only before `differentiate`.
+    Derive {
+        mode: Mode,
+        /// Reals, one per parameter of the region; every other value that it reads is constant.
+        args: Vec<Value>,
+        /// Forward: a tangent per argument. Reverse: a cotangent per real result, in their order.
+        seeds: Vec<Value>,
+        body: Region,
+    },
     Call {
         func: FuncId,
         args: Vec<Value>,
@@ -194,6 +205,25 @@ pub enum Op {
         cond: Value,
         fault: Fault,
     },
+}
+
+/// Which derivatives [`Op::Derive`] gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Tangents of the real results, in their order.
+    Forward,
+    /// Cotangents of the arguments.
+    Reverse,
+}
+
+impl Mode {
+    /// The spelling in IR text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Forward => "forward",
+            Mode::Reverse => "reverse",
+        }
+    }
 }
 
 /// What a failed check reports; operands are shown in the message.

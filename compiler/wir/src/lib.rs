@@ -24,6 +24,18 @@
 //!   partition. A [`Combine::Op`] that [`ravel_types::BinOp::regroups`] may be regrouped in a way fixed by the index set alone;
 //!   anything else is applied in order. An accumulator may change shape unless its type says otherwise.
 //!
+//! # Derivatives
+//! `derive` is for `differentiate`, which replaces it before anything else is optimised; nothing below WIR knows it.
+//! - It runs its region once, with the arguments as parameters, effects and faults included. Its results are what the region yields, and then
+//!   derivatives there: of each real result in the direction of the seeds (`forward`), or of the seeds' product with the real results by each
+//!   argument (`reverse`), of the argument's shape. Seeds have the shapes of what they belong to: the region checks those of its results.
+//! - Parameters are the variables. All other values from outside of the region are constants, whatever they were computed from.
+//! - Integers, bools, comparisons, extents, `detach`, `floor`, `ceil`, `rint` and `trunc` have the derivative zero. That of `sqrt` at 0 is infinite.
+//! - A value that is not chosen (by `select`, `if`, `min`, `max`) contributes nothing, even if its own derivative is not finite. `min` and `max` of
+//!   equal operands halve it; folds by them choose the first extreme in row-major order, and the neutral element before any cell. `abs` has 0 at 0.
+//! - `pow(x, 0)` has 0 in x; `pow(0, 0)` has 0 in both; `atan2` and `hypot` have 0 at the origin; `fmod(a, b)` has 1 and `-trunc(a / b)`;
+//!   `copysign` has the ratio of the signs in its first operand.
+//!
 //! # Text
 //! `print` and `parse` are inverse; the form is shown in `tests/ir`.
 #![forbid(unsafe_code)]

@@ -410,6 +410,7 @@ impl<'a> Parser<'a> {
             "widen" => Op::Widen(self.operand(region)?),
             "narrow" => Op::Narrow(self.operand(region)?),
             "opaque" => Op::Opaque(self.operand(region)?),
+            "detach" => Op::Detach(self.operand(region)?),
             "if" => {
                 let cond = self.operand(region)?;
                 let then = self.func.new_region();
@@ -420,17 +421,21 @@ impl<'a> Parser<'a> {
                 Op::If { cond, then, els }
             }
             "loop" => {
-                let body = self.func.new_region();
-                let mut init = Vec::new();
-                let params = self.list("(", ")", |p| {
-                    let param = p.typed()?;
-                    p.expect("=")?;
-                    init.push(p.operand(region)?);
-                    Ok(param)
-                })?;
-                self.func.regions[body].params = params;
+                let (body, init) = self.params_from(region)?;
                 self.region(body)?;
                 Op::Loop { init, body }
+            }
+            "derive" => {
+                let mode = match self.next() {
+                    "forward" => Mode::Forward,
+                    "reverse" => Mode::Reverse,
+                    _ => return self.error("forward or reverse"),
+                };
+                let (body, args) = self.params_from(region)?;
+                self.expect("seeds")?;
+                let seeds = self.list("(", ")", |p| p.operand(region))?;
+                self.region(body)?;
+                Op::Derive { mode, args, seeds, body }
             }
             "with" => Op::With(self.with(region)?),
             "call" => {
@@ -456,6 +461,20 @@ impl<'a> Parser<'a> {
             }
             _ => return self.error("an operation"),
         })
+    }
+
+    /// `(%p: f64 = operand, ..)`: a new region with these parameters, and what they begin as.
+    fn params_from(&mut self, outer: Region) -> Result<(Region, Vec<Value>)> {
+        let region = self.func.new_region();
+        let mut values = Vec::new();
+        let params = self.list("(", ")", |p| {
+            let param = p.typed()?;
+            p.expect("=")?;
+            values.push(p.operand(outer)?);
+            Ok(param)
+        })?;
+        self.func.regions[region].params = params;
+        Ok((region, values))
     }
 
     /// `, operand`

@@ -197,7 +197,7 @@ impl<'a> Printer<'a> {
         if !results.is_empty() {
             let _ = write!(self.out, "{} = ", results.join(", "));
         }
-        if matches!(data.op, Op::If { .. } | Op::Loop { .. } | Op::With(_)) {
+        if matches!(data.op, Op::If { .. } | Op::Loop { .. } | Op::With(_) | Op::Derive { .. }) {
             self.structured(&data.op);
         } else {
             let text = self.plain(&data.op);
@@ -214,16 +214,28 @@ impl<'a> Printer<'a> {
                 self.region(*els, "");
             }
             Op::Loop { init, body } => {
-                let func = self.func;
-                let init: Vec<String> = init.iter().map(|v| self.v(*v)).collect();
-                let params: Vec<String> = func.regions[*body].params.iter().map(|v| self.typed(*v)).collect();
-                let pairs: Vec<String> = params.iter().zip(&init).map(|(p, i)| format!("{p} = {i}")).collect();
-                let _ = write!(self.out, "loop ({}) ", pairs.join(", "));
+                let pairs = self.params_from(*body, init);
+                let _ = write!(self.out, "loop ({pairs}) ");
+                self.region(*body, "");
+            }
+            Op::Derive { mode, args, seeds, body } => {
+                let seeds = self.list(seeds);
+                let pairs = self.params_from(*body, args);
+                let _ = write!(self.out, "derive {} ({pairs}) seeds ({seeds}) ", mode.name());
                 self.region(*body, "");
             }
             Op::With(with) => self.with(with),
             _ => {}
         }
+    }
+
+    /// The parameters of a region with the values that they begin as.
+    fn params_from(&mut self, region: Region, values: &[Value]) -> String {
+        let func = self.func;
+        let values: Vec<String> = values.iter().map(|v| self.v(*v)).collect();
+        let params: Vec<String> = func.regions[region].params.iter().map(|v| self.typed(*v)).collect();
+        let pairs: Vec<String> = params.iter().zip(&values).map(|(p, v)| format!("{p} = {v}")).collect();
+        pairs.join(", ")
     }
 
     fn with(&mut self, with: &With) {
@@ -334,6 +346,7 @@ impl<'a> Printer<'a> {
             Op::Widen(a) => format!("widen {}", v(a)),
             Op::Narrow(a) => format!("narrow {}", v(a)),
             Op::Opaque(a) => format!("opaque {}", v(a)),
+            Op::Detach(a) => format!("detach {}", v(a)),
             Op::Call { func, args } => format!("call {func} ({})", self.list(args)),
             Op::Native { symbol, args, fixed, effect } => {
                 let effect = if *effect { " effect" } else { "" };
@@ -350,7 +363,7 @@ impl<'a> Printer<'a> {
                 }
                 text
             }
-            Op::If { .. } | Op::Loop { .. } | Op::With(_) => String::new(),
+            Op::If { .. } | Op::Loop { .. } | Op::With(_) | Op::Derive { .. } => String::new(),
         }
     }
 }

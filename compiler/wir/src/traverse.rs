@@ -50,7 +50,8 @@ macro_rules! visit_operands {
             | Op::ShapeVec(a)
             | Op::Widen(a)
             | Op::Narrow(a)
-            | Op::Opaque(a) => $f(a),
+            | Op::Opaque(a)
+            | Op::Detach(a) => $f(a),
             Op::Extent { array, .. } => $f(array),
             Op::GlobalSet(_, a) => $f(a),
             Op::Bin(_, a, b) => {
@@ -91,6 +92,7 @@ macro_rules! visit_operands {
             }
             Op::If { cond, .. } => $f(cond),
             Op::Loop { init, .. } => init.$iter().for_each(&mut $f),
+            Op::Derive { args, seeds, .. } => args.$iter().chain(seeds.$iter()).for_each(&mut $f),
             Op::Call { args, .. } | Op::Native { args, .. } => args.$iter().for_each(&mut $f),
             Op::Check { cond, fault } => {
                 $f(cond);
@@ -160,7 +162,7 @@ impl Op {
     pub fn regions(&self) -> Vec<Region> {
         match self {
             Op::If { then, els, .. } => vec![*then, *els],
-            Op::Loop { body, .. } => vec![*body],
+            Op::Loop { body, .. } | Op::Derive { body, .. } => vec![*body],
             Op::With(with) => {
                 with.parts.iter().map(|p| p.body).chain(with.ops.iter().filter_map(WithOp::region)).collect()
             }
@@ -175,7 +177,7 @@ impl Op {
                 f(then);
                 f(els);
             }
-            Op::Loop { body, .. } => f(body),
+            Op::Loop { body, .. } | Op::Derive { body, .. } => f(body),
             Op::With(with) => {
                 with.parts.iter_mut().for_each(|p| f(&mut p.body));
                 for op in &mut with.ops {

@@ -15,6 +15,8 @@
 //! - `extent`, `sel` and `update` have arrays of known rank, large enough; cells agree with the rest of the shape;
 //! - `array` has as many cells as the leading axes of its result say, all of one type; a constant array has its elements' count;
 //! - what a region yields agrees with the results or parameters it becomes; arguments agree with parameters;
+//! - `derive` has real arguments like the parameters of its region, forward a seed per argument, in reverse one per real result; its results are
+//!   like what the region yields, then forward like its real ones, in reverse like the arguments;
 //! - the result of `genarray` agrees with frame ++ cell, of `modarray` with the array, of `fold` with the neutral element;
 //! - generators and frames of one with-loop have one arity.
 //!
@@ -270,7 +272,7 @@ impl<'a> Verifier<'a> {
         let data = &func.insts[inst];
         let results = &data.results;
         let expected = match &data.op {
-            Op::If { .. } | Op::Loop { .. } | Op::Call { .. } | Op::Native { .. } => None,
+            Op::If { .. } | Op::Loop { .. } | Op::Derive { .. } | Op::Call { .. } | Op::Native { .. } => None,
             Op::With(with) => Some(with.ops.len()),
             Op::GlobalSet(..) | Op::Check { .. } => Some(0),
             _ => Some(1),
@@ -300,6 +302,7 @@ impl<'a> Verifier<'a> {
                 }
             }
             Op::With(with) => self.with(inst, with),
+            Op::Derive { mode, args, seeds, body } => self.derive(inst, *mode, args, seeds, *body),
             Op::Call { func: callee, args } => match self.module.funcs.get(*callee) {
                 None => self.require(inst, false, "the callee does not exist"),
                 Some(callee) => {
@@ -451,13 +454,34 @@ impl<'a> Verifier<'a> {
                 self.require(inst, holds, "the result type is not less specific");
             }
             Op::Narrow(a) => self.require(inst, same_elem(*a), "elements differ"),
-            Op::Opaque(a) => self.require(inst, agree(self.ty(*a), result), "types differ"),
+            Op::Opaque(a) | Op::Detach(a) => self.require(inst, agree(self.ty(*a), result), "types differ"),
             Op::GlobalGet(global) => {
                 let holds = self.module.globals.get(*global).is_some_and(|g| agree(&g.ty, result));
                 self.require(inst, holds, "the global object has another type");
             }
             _ => {}
         }
+    }
+
+    fn derive(&mut self, inst: Inst, mode: Mode, args: &[Value], seeds: &[Value], body: Region) {
+        let func = self.func;
+        let body = &func.regions[body];
+        let reals: Vec<Value> = body.yields.iter().copied().filter(|v| func.ty(*v).elem.is_float()).collect();
+        let holds = args.iter().all(|v| func.ty(*v).elem.is_float());
+        self.require(inst, holds, "arguments are real");
+        self.flows(inst, args, &body.params, "arguments and parameters");
+        let (of_seeds, derivatives) = match mode {
+            Mode::Forward => (args, &reals[..]),
+            Mode::Reverse => (&reals[..], args),
+        };
+        self.flows(inst, seeds, of_seeds, "seeds and what they belong to");
+        let expected: Vec<Value> = body.yields.iter().chain(derivatives).copied().collect();
+        self.flows(
+            inst,
+            &func.insts[inst].results,
+            &expected,
+            "results, and what the region yields with its derivatives,",
+        );
     }
 
     fn with(&mut self, inst: Inst, with: &With) {

@@ -35,6 +35,8 @@ const TRANSCENDENTAL: f64 = 12.0;
 const DIVISION: f64 = 4.0;
 /// Iterations assumed of loops whose length is unknown.
 const UNKNOWN_TRIPS: f64 = 1000.0;
+/// What a value and its derivatives cost beside the value.
+const DERIVED: f64 = 4.0;
 /// A call: unknown work behind it.
 const CALL: f64 = 1000.0;
 
@@ -102,7 +104,8 @@ pub fn cost_of_inst(func: &Func, defs: &Defs, inst: Inst) -> Cost {
     };
     let mut cost = Cost::default();
     match &data.op {
-        Op::Const(_) | Op::Str(_) | Op::Extent { .. } | Op::Rank(_) | Op::Widen(_) | Op::Narrow(_) | Op::Opaque(_) => {}
+        Op::Const(_) | Op::Str(_) | Op::Extent { .. } | Op::Rank(_) => {}
+        Op::Widen(_) | Op::Narrow(_) | Op::Opaque(_) | Op::Detach(_) => {}
         Op::Un(op, a) => cost = plain(*a, unary_weight(*op)),
         Op::Bin(op, a, _) => cost = plain(*a, binary_weight(*op)),
         // Loads extend bytes as they go, and where integers can stay narrow (`narrow_integers`) they are not converted at all.
@@ -127,6 +130,7 @@ pub fn cost_of_inst(func: &Func, defs: &Defs, inst: Inst) -> Cost {
             cost.arithmetic += 1.0;
         }
         Op::Loop { body, .. } => cost.add(cost_of_region(func, defs, *body), UNKNOWN_TRIPS),
+        Op::Derive { body, .. } => cost.add(cost_of_region(func, defs, *body), DERIVED),
         Op::With(with) => {
             let combine: f64 =
                 with.ops.iter().filter_map(|op| op.region()).map(|r| cost_of_region(func, defs, r).arithmetic).sum();

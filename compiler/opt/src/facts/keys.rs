@@ -215,6 +215,7 @@ impl<'a> KeyWriter<'a> {
             Op::UpdateDyn { .. } => 13,
             Op::Widen(_) => 14,
             Op::Narrow(_) => 15,
+            Op::Detach(_) => 22,
             Op::If { .. } => 16,
             Op::Loop { .. } => 17,
             Op::With(_) => 18,
@@ -232,7 +233,8 @@ impl<'a> KeyWriter<'a> {
                 self.value(*cond);
                 return true;
             }
-            Op::Opaque(_) | Op::Call { .. } | Op::Native { .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => return false,
+            Op::Opaque(_) | Op::Derive { .. } | Op::Call { .. } | Op::Native { .. } => return false,
+            Op::GlobalGet(_) | Op::GlobalSet(..) => return false,
         };
         self.key.push(tag);
         data.results.iter().for_each(|v| self.ty(func.ty(*v)));

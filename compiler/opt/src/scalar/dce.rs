@@ -90,6 +90,10 @@ impl Marker<'_> {
             Op::If { cond, .. } => self.value(*cond),
             Op::Loop { body, .. } => self.value(func.regions[*body].yields[0]),
             Op::With(with) => with.parts.iter().for_each(|p| p.generator.for_each(&mut |v| self.value(v))),
+            op @ Op::Derive { body, .. } => {
+                op.for_each_operand(|v| self.value(v));
+                func.regions[*body].yields.iter().for_each(|v| self.value(*v));
+            }
             op => op.for_each_operand(|v| self.value(v)),
         }
     }
@@ -173,11 +177,12 @@ fn sweep(func: &mut Func, region: Region, values: &EntitySet<Value>, insts: &Ent
     let mut changed = list.len() != before;
     for &inst in &list {
         // A with-loop without partitions has no regions and yet results of its own.
-        if !matches!(func.insts[inst].op, Op::If { .. } | Op::Loop { .. } | Op::With(_)) {
+        if !matches!(func.insts[inst].op, Op::If { .. } | Op::Loop { .. } | Op::With(_) | Op::Derive { .. }) {
             continue;
         }
         let kept: Vec<bool> = func.insts[inst].results.iter().map(|v| values.contains(*v)).collect();
-        if kept.contains(&false) {
+        // The results of a derivative follow from its region.
+        if kept.contains(&false) && !matches!(func.insts[inst].op, Op::Derive { .. }) {
             changed = true;
             let results = keep(&func.insts[inst].results, &kept);
             let mut op = func.insts[inst].op.clone();

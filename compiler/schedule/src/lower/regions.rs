@@ -169,7 +169,8 @@ impl Lower<'_, '_> {
                 }
                 chosen
             }
-            Op::Opaque(a) => self.take(*a),
+            Op::Opaque(a) | Op::Detach(a) => self.take(*a),
+            Op::Derive { .. } => return self.unsupported(span, "a derivative that `differentiate` has left"),
             Op::GlobalGet(global) => {
                 let slot = self.cx.globals[*global].expect("every global was declared");
                 let ty = machine_type(&self.cx.wir.globals[*global].ty);
