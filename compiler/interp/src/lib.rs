@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod dual;
 mod dynamic;
 mod eval;
 mod last_use;
