@@ -70,9 +70,9 @@ pub fn detach(val: Val, is_scalar: bool) -> Val {
 }
 
 /// A scalar that was computed, with the infinitesimals that were computed apart from it.
-pub fn with_infinitesimals(scalar: Scalar, num: &Num) -> Val {
-    match (num, real_of(scalar)) {
-        (Num::Dual(_), Some(real)) => {
+pub fn with_infinitesimals(scalar: Scalar, num: Num) -> Val {
+    match real_of(scalar) {
+        Some(real) if is_dual(&num) => {
             let mut array = Arr::from_scalars(scalar.elem(), Vec::new(), &[scalar]);
             array.duals = Some(vec![Some(num.with_real(real))]);
             Val::Array(Arc::new(array))
@@ -84,7 +84,7 @@ pub fn with_infinitesimals(scalar: Scalar, num: &Num) -> Val {
 /// The result of an operation, as far as it is not yet in `scalar`.
 pub fn un(op: UnOp, a: &Val, scalar: Scalar) -> Val {
     match number(a) {
-        Some(a) => with_infinitesimals(scalar, &rules::un(op, &a)),
+        Some(a) => with_infinitesimals(scalar, rules::un(op, &a)),
         None => Val::Scalar(scalar),
     }
 }
@@ -92,7 +92,7 @@ pub fn un(op: UnOp, a: &Val, scalar: Scalar) -> Val {
 /// The same of two operands.
 pub fn bin(op: BinOp, a: &Val, b: &Val, scalar: Scalar) -> Val {
     match number(a).zip(number(b)) {
-        Some((a, b)) if scalar.elem().is_float() => with_infinitesimals(scalar, &rules::bin(op, &a, &b)),
+        Some((a, b)) if scalar.elem().is_float() => with_infinitesimals(scalar, rules::bin(op, &a, &b)),
         _ => Val::Scalar(scalar),
     }
 }
@@ -100,7 +100,7 @@ pub fn bin(op: BinOp, a: &Val, b: &Val, scalar: Scalar) -> Val {
 /// A conversion.
 pub fn convert(a: &Val, scalar: Scalar) -> Val {
     match number(a) {
-        Some(num) => with_infinitesimals(scalar, &num),
+        Some(num) => with_infinitesimals(scalar, num),
         None => Val::Scalar(scalar),
     }
 }
@@ -114,23 +114,27 @@ pub fn fold(op: BinOp, acc: Val, cell: &Val, values: &[Scalar], is_scalar: bool)
     for (acc, cell) in results.iter_mut().zip(numbers(cell).unwrap_or_default()) {
         rules::fold(op, acc, &cell);
     }
-    in_form(with_values(elem, shape, values, &results), is_scalar)
+    in_form(with_values(elem, shape, values, results), is_scalar)
 }
 
-fn with_values(elem: Elem, shape: Vec<i64>, values: &[Scalar], numbers: &[Num]) -> Arr {
+fn with_values(elem: Elem, shape: Vec<i64>, values: &[Scalar], numbers: Vec<Num>) -> Arr {
     let mut array = Arr::from_scalars(elem, shape, values);
-    if numbers.iter().any(|num| matches!(num, Num::Dual(_))) {
-        let dual = |(num, value): (&Num, &Scalar)| match num {
-            Num::Dual(_) => Some(num.with_real(real_of(*value)?)),
-            Num::Real(_) => None,
+    if numbers.iter().any(is_dual) {
+        let dual = |(num, value): (Num, &Scalar)| {
+            let real = real_of(*value).filter(|_| is_dual(&num))?;
+            Some(num.with_real(real))
         };
-        array.duals = Some(numbers.iter().zip(values).map(dual).collect());
+        array.duals = Some(numbers.into_iter().zip(values).map(dual).collect());
     }
     array
 }
 
+fn is_dual(num: &Num) -> bool {
+    matches!(num, Num::Dual(_))
+}
+
 /// Numbers as elements of a type.
-fn array_of(elem: Elem, shape: Vec<i64>, numbers: &[Num]) -> Arr {
+fn array_of(elem: Elem, shape: Vec<i64>, numbers: Vec<Num>) -> Arr {
     let value = |num: &Num| if elem == Elem::F32 { Scalar::F32(num.real() as f32) } else { Scalar::F64(num.real()) };
     let values: Vec<Scalar> = numbers.iter().map(value).collect();
     with_values(elem, shape, &values, numbers)
@@ -171,7 +175,7 @@ impl<'m> Machine<'m> {
             match numbers(&val).filter(|_| val.elem().is_float()) {
                 Some(numbers) => {
                     let primals: Vec<Num> = numbers.iter().map(|num| num.split(level).0.clone()).collect();
-                    results.push(in_form(array_of(val.elem(), val.shape().to_vec(), &primals), is_scalar));
+                    results.push(in_form(array_of(val.elem(), val.shape().to_vec(), primals), is_scalar));
                     reals.push((val.elem(), val.shape().to_vec(), numbers));
                 }
                 None => results.push(val),
@@ -218,7 +222,7 @@ fn like(val: &Val, numbers: Vec<Num>) -> Val {
     match boxed(val.clone()) {
         Val::Array(array) if !numbers.is_empty() => {
             let is_scalar = !matches!(val, Val::Array(_));
-            in_form(array_of(array.elem, array.shape.clone(), &numbers), is_scalar)
+            in_form(array_of(array.elem, array.shape.clone(), numbers), is_scalar)
         }
         _ => val.clone(),
     }
@@ -232,7 +236,7 @@ fn is_zero(seed: &Num) -> bool {
 fn tangent(level: u32, (elem, shape, numbers): Real) -> Arr {
     let part = |num: &Num| num.split(level).1.first().map_or(Num::Real(0.0), |(_, part)| part.clone());
     let tangents: Vec<Num> = numbers.iter().map(part).collect();
-    array_of(elem, shape, &tangents)
+    array_of(elem, shape, tangents)
 }
 
 fn cotangents(frame: &Frame<'_>, level: u32, args: &[Val], seeds: &[Val], reals: &[Real], span: Span) -> Run<Vec<Arr>> {
@@ -252,7 +256,6 @@ fn cotangents(frame: &Frame<'_>, level: u32, args: &[Val], seeds: &[Val], reals:
         }
     }
     let mut sums = sums.into_iter();
-    let of =
-        |arg: &Val| array_of(arg.elem(), arg.shape().to_vec(), &sums.by_ref().take(arg.count()).collect::<Vec<_>>());
+    let of = |arg: &Val| array_of(arg.elem(), arg.shape().to_vec(), sums.by_ref().take(arg.count()).collect());
     Ok(args.iter().map(of).collect())
 }

@@ -48,11 +48,16 @@ impl Num {
     }
 
     /// The same infinitesimals around another real number.
-    pub fn with_real(&self, real: f64) -> Num {
+    pub fn with_real(mut self, real: f64) -> Num {
+        self.set_real(real);
+        self
+    }
+
+    fn set_real(&mut self, to: f64) {
         match self {
-            Num::Dual(dual) if dual.primal.real().to_bits() == real.to_bits() => self.clone(),
-            Num::Dual(dual) => Num::new(dual.level, dual.primal.with_real(real), dual.parts.clone()),
-            Num::Real(_) => Num::Real(real),
+            Num::Real(real) => *real = to,
+            Num::Dual(dual) if dual.primal.real().to_bits() == to.to_bits() => {}
+            Num::Dual(dual) => Arc::make_mut(dual).primal.set_real(to),
         }
     }
 
