@@ -40,6 +40,9 @@ impl Body<'_, '_> {
         if let Some(converted) = self.class_conversion(call) {
             return Counted::plain(converted, 1);
         }
+        if let Some(derivative) = self.derivative(call, wanted) {
+            return derivative;
+        }
         let args: Vec<Expr> = call.args.iter().map(|arg| self.expr(arg)).collect();
         let results = match wanted {
             Wanted::Count(n) => n,

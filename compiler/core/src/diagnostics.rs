@@ -707,3 +707,10 @@ pub fn fold_primitive(name: &str, at: Span) -> Diagnostic {
         .at(at, "no function to call")
         .with_help("use an operator such as `+`, or write a function around it")
 }
+
+/// A form of module `AutoDiff` as the function of a fold.
+pub fn fold_form(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error(Code::WrongCounts, format!("`{name}` is no function to fold with"))
+        .at(at, "a form that takes an expression")
+        .with_help("write a function around it")
+}

@@ -440,6 +440,8 @@ pub enum ExprKind {
         field: Arc<str>,
         new: Box<Expr>,
     },
+    /// Several values, as a call that gives several.
+    Derive(Box<Derive>),
     /// Runs the statements, which may assign slots of the function, then gives the value.
     Block {
         block: Block,
@@ -449,6 +451,59 @@ pub enum ExprKind {
     ZeroCell,
     /// A place where an error was already reported; specialisation gives up on it silently.
     Error,
+}
+
+/// Derivatives of an expression by variables that it mentions; everything else in it is constant.
+///
+/// Gives the results of the expression if `with_value`, and then the gradients in the order of the variables, or the tangents in that of the
+/// real results.
+#[derive(Clone, Debug)]
+pub struct Derive {
+    pub form: Form,
+    pub with_value: bool,
+    pub body: Expr,
+    /// How many results of the body are asked for.
+    pub results: usize,
+    pub wrt: Vec<Wrt>,
+    /// Of `vjp` a cotangent for each real result, of `jvp` a tangent for each variable.
+    pub seeds: Vec<Expr>,
+}
+
+/// What is asked of a derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Gradients of a scalar.
+    Grad,
+    /// Gradients of the sum of all real results, weighted by cotangents.
+    Vjp,
+    /// Tangents of all real results in the direction of tangents.
+    Jvp,
+    /// The greatest relative error of gradients against differences.
+    Check,
+}
+
+impl Form {
+    /// The name in module `AutoDiff`.
+    pub fn name(self, with_value: bool) -> &'static str {
+        match (self, with_value) {
+            (Form::Grad, false) => "grad",
+            (Form::Grad, true) => "value_grad",
+            (Form::Vjp, false) => "vjp",
+            (Form::Vjp, true) => "value_vjp",
+            (Form::Jvp, false) => "jvp",
+            (Form::Jvp, true) => "value_jvp",
+            (Form::Check, _) => "check_grad",
+        }
+    }
+}
+
+/// What a derivative is taken by: a variable, or a field of a record in one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wrt {
+    pub slot: LocalId,
+    /// Names of fields, the outermost first.
+    pub path: Vec<Arc<str>>,
+    pub span: Span,
 }
 
 /// A with-loop. Effects in the parts make it sequential, in row-major order.

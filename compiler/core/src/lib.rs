@@ -11,6 +11,7 @@
 
 mod calls;
 mod comprehension;
+mod derive;
 mod diagnostics;
 mod exprs;
 pub mod facts;

@@ -164,6 +164,12 @@ impl Core<'_> {
         }
     }
 
+    /// How many results a definition gives with so many arguments; nothing if it does not take them or lets the targets say it.
+    pub(crate) fn results_for(&self, def: DefId, args: usize) -> Option<usize> {
+        let counts = self.counts(def);
+        (counts.takes(args) && !counts.variadic_results).then_some(counts.results)
+    }
+
     /// The functions that a call of `name` can mean; reports and gives nothing if there is none.
     pub(crate) fn callee(
         &mut self,

@@ -278,6 +278,16 @@ impl<'p> Printer<'p> {
             ExprKind::WithField { value, field, new } => {
                 format!("{{{} with .{field} = {}}}", self.expr(value), self.expr(new))
             }
+            ExprKind::Derive(derive) => {
+                let wrt: Vec<String> = derive.wrt.iter().map(|wrt| self.wrt(wrt)).collect();
+                let name = derive.form.name(derive.with_value);
+                let (body, seeds) = (self.expr(&derive.body), self.list(&derive.seeds));
+                let by = format!("by [{}]", wrt.join(", "));
+                match derive.seeds.is_empty() {
+                    true => format!("{name} {}({body}) {by}", derive.results),
+                    false => format!("{name} {}({body}) {by} seeds ({seeds})", derive.results),
+                }
+            }
             ExprKind::Block { block, value } => {
                 let mut out = "do {\n".to_string();
                 self.nested(block, &mut out);
@@ -288,6 +298,10 @@ impl<'p> Printer<'p> {
             ExprKind::ZeroCell => "zero cell".into(),
             ExprKind::Error => "<error>".into(),
         }
+    }
+
+    fn wrt(&self, wrt: &Wrt) -> String {
+        wrt.path.iter().fold(self.slot(wrt.slot), |name, field| format!("{name}.{field}"))
     }
 
     fn with_loop(&mut self, with: &With) -> String {

@@ -1,6 +1,6 @@
 //! Walks over core: which objects an expression reaches through calls, and rewriting in place.
 
-use crate::ir::{Bound, Expr, ExprKind, FunBody, GlobalId, Program, SetId, Stmt, Target, With, WithOp};
+use crate::ir::{Bound, Expr, ExprKind, FunBody, GlobalId, LocalId, Program, SetId, Stmt, Target, With, WithOp};
 use std::collections::BTreeSet;
 
 /// All global objects that evaluating `expr` may use, directly or through any function of any set that it calls.
@@ -22,6 +22,19 @@ pub(crate) fn objects(program: &Program, expr: &Expr) -> Vec<GlobalId> {
         }
     }
     walk.found.into_iter().collect()
+}
+
+/// The slots that an expression reads, in blocks and with-loops, too.
+pub(crate) fn reads(expr: &Expr) -> Vec<LocalId> {
+    let mut found = Vec::new();
+    // The walk that rewrites is the one that comes to everything.
+    let mut copy = expr.clone();
+    let mut on_expr = |e: &mut Expr| match e.kind {
+        ExprKind::Local(slot) if !found.contains(&slot) => found.push(slot),
+        _ => {}
+    };
+    rewrite(&mut copy, &mut on_expr, &mut |_| {});
+    found
 }
 
 struct Walk {
@@ -104,6 +117,10 @@ fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
         | ExprKind::Block { value, .. } => f(value),
         ExprKind::StructLit { fields, .. } => fields.iter().flatten().for_each(f),
         ExprKind::WithField { value, new, .. } => [value, new].into_iter().for_each(|child| f(child)),
+        ExprKind::Derive(derive) => {
+            f(&derive.body);
+            derive.seeds.iter().for_each(f);
+        }
     }
 }
 
@@ -165,6 +182,10 @@ pub(crate) fn rewrite(expr: &mut Expr, on_expr: &mut dyn FnMut(&mut Expr), on_ta
         }
         ExprKind::WithField { value, new, .. } => {
             [value, new].into_iter().for_each(|child| rewrite(child, on_expr, on_target));
+        }
+        ExprKind::Derive(derive) => {
+            rewrite(&mut derive.body, on_expr, on_target);
+            derive.seeds.iter_mut().for_each(|seed| rewrite(seed, on_expr, on_target));
         }
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Body<'c, 'a> {
     pub damaged: bool,
     /// Slots that hold the value of an expression which was evaluated ahead of its place, by address in the tree.
     pub ahead: HashMap<usize, LocalId>,
+    /// Of variables, in files that take derivatives: the place of the value that was assigned last, and what it reads.
+    pub computed: HashMap<LocalId, (Span, Vec<LocalId>)>,
     scopes: Vec<Scope>,
 }
 
@@ -67,6 +69,7 @@ impl<'c, 'a> Body<'c, 'a> {
             flow,
             damaged: false,
             ahead: HashMap::default(),
+            computed: HashMap::default(),
             scopes: vec![scope],
         }
     }

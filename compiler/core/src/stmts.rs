@@ -158,6 +158,7 @@ impl Body<'_, '_> {
             }
         }
         places.extend(counted.refs);
+        self.note_computed(&places, &counted.value);
         flat_assign(places, counted.value, span, out);
         for (target, slot) in stores {
             let steps = self.steps(target, out);

@@ -71,6 +71,10 @@ impl Body<'_, '_> {
             self.core.reports.push(report::fold_primitive(&name.name, name.span));
             return None;
         }
+        if self.core.is_form(self.module, name) {
+            self.core.reports.push(report::fold_form(&name.name, name.span));
+            return None;
+        }
         let callee = self.core.callee(self.module, name, args.len() + 2, Wanted::Count(1), Syntax::Call)?;
         if !callee.returned.is_empty() {
             self.core.reports.push(report::reference_argument(&name.name, name.span));

@@ -99,6 +99,9 @@ codes! {
     E0244 IgnoredResult "nothing takes the result of a call"
     E0245 TooManyAxes "a type has too many axes"
     E0246 PragmaMisfit "a pragma does not fit its function"
+    E0247 DerivedByOther "what a derivative is taken by is no variable"
+    E0248 NotMentioned "an expression does not mention the variable that it is derived by"
+    E0249 DerivativeCounts "a derivative has other numbers of variables, seeds or results"
     E0250 NoMain "a program needs a function `int main()`"
     E0251 UnknownEdition "there is no library of this edition"
     E0252 EditionsDiffer "a module asks for another edition of the library"
@@ -142,6 +145,9 @@ codes! {
     E0367 UnknownCells "nothing tells what the cells of a with-loop are"
     E0368 FoldTypesDiffer "a fold changes the type of its accumulator"
     E0370 IntWraps "a product or sum is too large for `int`"
+    E0380 NotReal "a derivative is taken of or by what is not real"
+    E0381 NotOneScalar "`grad` is taken of what is not one real scalar"
+    E0382 SeedMisfit "a seed or a tangent does not fit"
     E0501 BadManifest "a `ravel.toml` is wrong"
     E0502 MissingPackage "a dependency cannot be had"
     E0503 PackageCycle "packages need each other"
@@ -165,6 +171,8 @@ codes! {
     W0431 FoldInOrder "a fold takes one index after the other"
     W0432 CheckInInnerLoop "a check remains in an inner loop"
     W0433 RankUnknown "only the run knows the rank of an array"
+    W0440 HeldConstant "a derivative holds a value constant that was computed from its variable"
+    W0441 AlwaysZero "a derivative is always zero"
 }
 
 impl Code {

@@ -44,7 +44,7 @@ const fn named(code: Code, kind: Kind, name: &'static str) -> Lint {
     Lint { code, kind, name: Some(name) }
 }
 
-const LINTS: [Lint; 30] = [
+const LINTS: [Lint; 32] = [
     lint(Code::UnusedVariable, Kind::Likely),
     lint(Code::UnusedImport, Kind::Likely),
     lint(Code::DeadAssignment, Kind::Likely),
@@ -72,6 +72,8 @@ const LINTS: [Lint; 30] = [
     lint(Code::EditionsDiffer, Kind::Certain),
     lint(Code::AmbiguousInstance, Kind::Certain),
     lint(Code::FormatMismatch, Kind::Certain),
+    lint(Code::HeldConstant, Kind::Certain),
+    lint(Code::AlwaysZero, Kind::Certain),
     // In branches, which may not run; elsewhere these are errors.
     lint(Code::ShapesDiffer, Kind::Certain),
     lint(Code::PatternMismatch, Kind::Certain),

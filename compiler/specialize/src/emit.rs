@@ -190,6 +190,23 @@ impl Emitter {
         values
     }
 
+    /// Appends an instruction whose first results carry the leaves, and whose others have the types that `others` makes of theirs.
+    pub fn inst_leaves_and(
+        &mut self,
+        op: Op,
+        leaves: &[(Elem, LeafShape)],
+        others: impl FnOnce(&[Ty]) -> Vec<Ty>,
+    ) -> Vec<Value> {
+        let (mut types, fresh) = self.leaf_types(leaves);
+        let others = others(&types);
+        types.extend(others);
+        let inst = self.inst(op, types);
+        let values = self.func.insts[inst].results.clone();
+        self.bind_leaves(&values[..leaves.len()], &fresh);
+        values.iter().for_each(|v| self.extents_are_natural(*v));
+        values
+    }
+
     /// An array that exists has no negative extents.
     fn extents_are_natural(&mut self, v: Value) {
         for form in self.extents(v).unwrap_or_default() {

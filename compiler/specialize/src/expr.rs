@@ -21,6 +21,10 @@ impl Spec<'_> {
                 self.at(e.span);
                 self.with_loop(frame, with, n)
             }
+            ExprKind::Derive(derive) => {
+                self.at(e.span);
+                self.derive(frame, derive, n)
+            }
             ExprKind::Block { block, value } => {
                 self.block(frame, block);
                 self.exprs(frame, value, n)
@@ -79,7 +83,7 @@ impl Spec<'_> {
                 self.at(e.span);
                 self.empty_array(frame, *elem, cell)
             }
-            ExprKind::Call { .. } | ExprKind::With(_) => {
+            ExprKind::Call { .. } | ExprKind::With(_) | ExprKind::Derive(_) => {
                 self.exprs(frame, e, 1).into_iter().next().unwrap_or(Val::Bottom)
             }
             ExprKind::Prim { prim, args } => {

@@ -99,7 +99,11 @@ impl Spec<'_> {
                 let local = self.fun(frame.fun).locals.get(slot.index());
                 local.is_some_and(|local| self.options.map.snippet(e.span) == local.name)
             }
-            ExprKind::Global(_) | ExprKind::Call { .. } | ExprKind::With(_) | ExprKind::Field { .. } => true,
+            ExprKind::Global(_)
+            | ExprKind::Call { .. }
+            | ExprKind::Derive(_)
+            | ExprKind::With(_)
+            | ExprKind::Field { .. } => true,
             _ => false,
         };
         if is_written

@@ -16,6 +16,7 @@ mod arguments;
 mod calls;
 mod check;
 mod conversions;
+mod derive;
 mod elementwise;
 mod emit;
 mod expr;

@@ -10,8 +10,9 @@ use ravel_wir::{Fault, Op};
 
 impl Spec<'_> {
     pub fn prim(&mut self, prim: Prim, mut args: Vec<Val>) -> Val {
-        for arg in &mut args {
-            self.open_own_class(arg);
+        // A class stays one where only derivatives are concerned.
+        if prim != Prim::StopGradient {
+            args.iter_mut().for_each(|arg| self.open_own_class(arg));
         }
         if args.iter().any(|a| matches!(a, Val::Bottom)) {
             return Val::Bottom;
@@ -76,6 +77,7 @@ impl Spec<'_> {
             Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal | Prim::Greatest | Prim::Least => {
                 self.extreme(prim, &args[0])
             }
+            Prim::StopGradient => self.stop_gradient(args.swap_remove(0)),
         }
     }
 

@@ -131,9 +131,25 @@ impl Spec<'_> {
     }
 
     /// A value of another element type than the one that is declared.
-    pub fn wrong_elem(&mut self, value: &Val, (found, wanted): (ElemTy, ElemTy), title: String, label: String) {
+    pub fn wrong_elem(&mut self, value: &Val, types: (ElemTy, ElemTy), title: String, label: String) {
+        self.wrong_elem_of(Code::WrongType, value, types, title, label);
+    }
+
+    /// A seed of another element type than what it belongs to.
+    pub fn wrong_seed(&mut self, value: &Val, types: (ElemTy, ElemTy), title: String, label: String) {
+        self.wrong_elem_of(Code::SeedMisfit, value, types, title, label);
+    }
+
+    fn wrong_elem_of(
+        &mut self,
+        code: Code,
+        value: &Val,
+        (found, wanted): (ElemTy, ElemTy),
+        title: String,
+        label: String,
+    ) {
         let site = self.user_site();
-        let mut diagnostic = Diagnostic::error(Code::WrongType, title).at(site, label);
+        let mut diagnostic = Diagnostic::error(code, title).at(site, label);
         if let (ElemTy::Basic(found), ElemTy::Basic(wanted)) = (found, wanted) {
             let text = self.quotable(site).filter(|_| site == self.here).map(|text| converted(text, wanted));
             diagnostic = match text {

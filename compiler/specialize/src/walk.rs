@@ -66,6 +66,10 @@ pub fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
             f(new);
         }
         ExprKind::StructLit { fields, .. } => fields.iter().flatten().for_each(f),
+        ExprKind::Derive(derive) => {
+            f(&derive.body);
+            derive.seeds.iter().for_each(f);
+        }
         ExprKind::With(with) => {
             with.parts.iter().flat_map(|p| &p.values).for_each(&mut *f);
             with_operands(with, f);

@@ -74,6 +74,8 @@ pub enum Prim {
     Greatest,
     /// `_least_A_(a)` (Ravel): what no value of the argument's element type is below, minus infinity for reals: the neutral element of `max`.
     Least,
+    /// `_stop_gradient_(a)` (Ravel): identity of any value whose derivative is zero.
+    StopGradient,
 }
 
 /// Names of the binary families that are spelled unlike their [`BinOp`].
@@ -130,6 +132,7 @@ const PLAIN: &[(&str, Prim)] = &[
     ("_minval_A_", Prim::MinVal),
     ("_greatest_A_", Prim::Greatest),
     ("_least_A_", Prim::Least),
+    ("_stop_gradient_", Prim::StopGradient),
 ];
 
 /// The primitive of a name such as `_add_SxV_`.
@@ -179,7 +182,9 @@ impl Prim {
     /// Number of arguments.
     pub fn arity(self) -> usize {
         match self {
-            Prim::Un(..) | Prim::Convert(_) | Prim::Dim | Prim::Shape | Prim::Size | Prim::All => 1,
+            Prim::Un(..) | Prim::Convert(_) | Prim::Dim | Prim::Shape | Prim::Size | Prim::All | Prim::StopGradient => {
+                1
+            }
             Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal | Prim::Greatest | Prim::Least => 1,
             Prim::Modarray | Prim::ModFlat | Prim::ModCell | Prim::Mask(_) => 3,
             Prim::Bin(..)
