@@ -5,7 +5,7 @@
 
 use crate::differentiate::scalar::Step;
 use crate::differentiate::state::{Result, State};
-use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp};
+use ravel_types::{BinOp, Ty, UnOp};
 use ravel_wir::{Combine, Generator, Op, Part, Region, Value, With, WithOp};
 
 /// What is known of a fold before its cells are looked at again.
@@ -198,10 +198,5 @@ impl State<'_> {
             }
         }
         start
-    }
-
-    /// A real constant that is no number of cells.
-    pub fn is_int(&self, v: Value) -> bool {
-        matches!(self.defs.constant(self.func, v), Some(Scalar::I32(_))) || self.func.ty(v).elem == Elem::I32
     }
 }

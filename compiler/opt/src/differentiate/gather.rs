@@ -7,7 +7,7 @@ use crate::differentiate::state::Result;
 use crate::edit::Copier;
 use crate::facts::{Atom, Lin};
 use ravel_types::{BinOp, Elem, HashMap, Ty, UnOp};
-use ravel_wir::{Combine, Frame, Generator, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
+use ravel_wir::{Combine, Frame, Generator, Op, Part, Region, RegionData, Value, With, WithOp};
 
 /// Operations of an index that are looked at.
 const MOST_DEPTH: u32 = 16;
@@ -565,9 +565,4 @@ impl Forms<'_, '_> {
         let state = &self.reverse.state;
         self.levels.iter().any(|level| state.is_made_in(v, self.reverse.levels[*level].region))
     }
-}
-
-/// Cells of an array below some leading axes.
-pub fn cell_of(ty: &Ty, axes: usize) -> Ty {
-    cell_type(ty, axes)
 }

@@ -1,12 +1,354 @@
 //! Adjoints of loops.
+//!
+//! ```text
+//!    loop (%x = %a, %i = 0) { .. yield %i' < %n, %x', %i' }
+//! => loop (%x = %a, %i = 0, %tape = zeros, %k = 0) { .. %tape' = update %tape, [%k], kept values  yield .. }
+//!    loop (%t = %k - 1, %gx = %gy, %ga = zeros) { kept values from %tape; the rest again; adjoint code  yield %t > 0, .. }
+//! ```
+//!
+//! The reverse loop carries the adjoints of what the loop carries, and sums those of values from outside in place. A tape has as many places as there are
+//! iterations where these are counted; otherwise it grows by doubling.
 
-use crate::differentiate::adjoint::Adjoints;
+use crate::differentiate::adjoint::{Adjoints, Term};
+use crate::differentiate::keep::{Node, cut};
 use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::Result;
-use ravel_wir::{Inst, Region};
+use crate::edit::{Renames, insert_before, reads_of, slice};
+use crate::loops::nest::Trip;
+use ravel_types::{Affine, BinOp, Elem, HashMap, HashSet, Shape, Ty};
+use ravel_wir::traverse::free_values;
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
+
+/// What an array of unknown size is taken to cost.
+const LARGE: u64 = 1 << 24;
+/// Places of a tape that grows.
+const FIRST: i32 = 16;
 
 impl Reverse<'_> {
-    pub fn counted(&mut self, _at: Region, _inst: Inst, _adjoints: &mut Adjoints) -> Result<()> {
-        self.state.refuse("a loop has no derivative in reverse mode yet")
+    pub fn repeated(&mut self, at: Region, inst: Inst, adjoints: &mut Adjoints) -> Result<()> {
+        let Op::Loop { init, body } = self.state.func.insts[inst].op.clone() else { return Ok(()) };
+        let results = self.state.func.insts[inst].results.clone();
+        let params = self.state.func.regions[body].params.clone();
+        let varied: Vec<usize> = (0..params.len()).filter(|k| self.state.is_varied(params[*k])).collect();
+        let mut seeds = Vec::new();
+        for &k in &varied {
+            let terms = adjoints.take(results[k]);
+            seeds.push(self.value(at, results[k], terms)?);
+        }
+        let span = self.state.span;
+        // One iteration, forward and then in reverse.
+        let (once, names) = self.state.copy(body);
+        let forward = self.state.func.regions[once].insts.clone();
+        let own = self.state.func.regions[once].clone();
+        let mut inner = Adjoints::default();
+        let mut carried = Vec::new();
+        for &k in &varied {
+            let ty = self.state.ty(own.params[k]);
+            let g = self.state.func.new_value(ty);
+            self.state.home[g] = once.into();
+            carried.push(g);
+            self.contribute(&mut inner, own.yields[k + 1], Term::here(g));
+        }
+        // Adjoints of values from outside begin as what the iterations behind have made of them.
+        let mut outside = Vec::new();
+        for v in free_values(self.state.func, once) {
+            if self.state.is_varied(v) {
+                let ty = self.state.ty(v);
+                let g = self.state.func.new_value(ty);
+                self.state.home[g] = once.into();
+                inner.add(v, Term::here(g));
+                outside.push((v, g));
+            }
+        }
+        self.sweep(once, &forward, &mut inner)?;
+        self.state.span = span;
+        let mut next = Vec::new();
+        for &k in &varied {
+            let terms = inner.take(own.params[k]);
+            next.push(self.value(once, own.params[k], terms)?);
+        }
+        let (mut sums, mut totals) = (Vec::new(), Vec::new());
+        for (v, g) in outside {
+            let terms = inner.take(v);
+            let total = self.value(once, v, terms)?;
+            if total != g {
+                sums.push((v, g));
+                totals.push(total);
+            }
+        }
+        // What the adjoint code needs of the forward part.
+        let all = self.state.func.regions[once].insts.clone();
+        // Loops inside have got tapes in front of them.
+        let end = forward.last().and_then(|last| all.iter().position(|i| i == last)).map_or(0, |at| at + 1);
+        let (forward, backward) = (all[..end].to_vec(), all[end..].to_vec());
+        let wanted: Vec<Value> = next.iter().chain(&totals).copied().collect();
+        let backward = slice(self.state.func, &backward, wanted.iter().copied(), |_| false);
+        let mut made: HashSet<Value> = own.params.iter().copied().collect();
+        made.extend(forward.iter().flat_map(|i| self.state.func.insts[*i].results.clone()));
+        let reads = backward.iter().flat_map(|i| reads_of(self.state.func, *i)).chain(wanted.iter().copied());
+        let mut needed: Vec<Value> = reads.filter(|v| made.contains(v)).collect();
+        needed.sort();
+        needed.dedup();
+        let trip = Trip::of(self.state.func, &self.state.defs, inst);
+        let counter = trip.map(|trip| own.params[trip.counter]);
+        let original: HashMap<Value, Value> = names.iter().map(|(old, new)| (*new, *old)).collect();
+        let nodes = self.nodes(once, (&forward, &own.params), counter, &init, &original);
+        let Some(kept) = cut(&nodes, &needed) else {
+            return self.state.refuse("a loop whose arrays change their shape has no derivative in reverse mode yet");
+        };
+        let stored: Vec<Value> = kept.iter().map(|v| original.get(v).copied().unwrap_or(*v)).collect();
+        let (tapes, count) = self.record(at, (inst, body), &init, &stored, trip)?;
+        // The reverse loop.
+        let int = Ty::scalar(Elem::I32);
+        let reverse = self.state.func.regions.push(RegionData::default());
+        let t = self.state.func.add_param(reverse, int.clone());
+        self.state.func.regions[reverse].params.extend(carried.iter().copied());
+        self.state.func.regions[reverse].params.extend(sums.iter().map(|(_, g)| *g));
+        let mut renames = Renames::default();
+        for (v, tape) in kept.iter().zip(&tapes) {
+            let ty = self.state.ty(*v);
+            let read = self.state.emit(reverse, Op::Sel { array: *tape, index: vec![t] }, ty);
+            renames.set(*v, read);
+        }
+        if let (Some(trip), Some(counter)) = (trip, counter) {
+            let step = self.state.int(reverse, trip.step);
+            let far = self.state.bin(reverse, BinOp::Mul, t, step);
+            let again = self.state.bin(reverse, BinOp::Add, trip.start, far);
+            renames.set(counter, again);
+        }
+        let again: Vec<Value> = needed.into_iter().filter(|v| !kept.contains(v)).collect();
+        let again = slice_without(self.state.func, &forward, &again, &kept);
+        for inst in again.into_iter().chain(backward) {
+            self.state.func.regions[reverse].insts.push(inst);
+        }
+        let (zero, one) = (self.state.int(reverse, 0), self.state.int(reverse, 1));
+        let more = self.state.bin(reverse, BinOp::Gt, t, zero);
+        let before = self.state.bin(reverse, BinOp::Sub, t, one);
+        let yields = [more, before].into_iter().chain(wanted).collect();
+        self.state.func.regions[reverse].yields = yields;
+        for k in 0..self.state.func.regions[reverse].insts.len() {
+            let inst = self.state.func.regions[reverse].insts[k];
+            renames.apply_inst(self.state.func, inst);
+            for nested in self.state.func.insts[inst].op.regions() {
+                renames.apply_region(self.state.func, nested);
+            }
+        }
+        let yields: Vec<Value> = self.state.func.regions[reverse].yields.iter().map(|v| renames.get(*v)).collect();
+        self.state.func.regions[reverse].yields = yields;
+        let one = self.state.int(at, 1);
+        let last = self.state.bin(at, BinOp::Sub, count, one);
+        let mut begin = vec![last];
+        begin.extend(&seeds);
+        for (v, _) in &sums {
+            let terms = adjoints.take(*v);
+            begin.push(self.value(at, *v, terms)?);
+        }
+        let params = self.state.func.regions[reverse].params.clone();
+        let types: Vec<Ty> = params.iter().map(|v| self.state.ty(*v)).collect();
+        let made = self.state.emits(at, Op::Loop { init: begin, body: reverse }, types);
+        for (k, g) in varied.iter().zip(&made[1..]) {
+            self.contribute(adjoints, init[*k], Term::here(*g));
+        }
+        for ((v, _), g) in sums.iter().zip(&made[1 + varied.len()..]) {
+            self.contribute(adjoints, *v, Term::here(*g));
+        }
+        Ok(())
     }
+
+    /// The values of an iteration for the choice of what is kept. Loops that have got tapes run again, for the forward code has none.
+    fn nodes(
+        &self,
+        once: Region,
+        (forward, params): (&[Inst], &[Value]),
+        counter: Option<Value>,
+        init: &[Value],
+        original: &HashMap<Value, Value>,
+    ) -> Vec<Node> {
+        let func = &*self.state.func;
+        let mut nodes = Vec::new();
+        let cost = |v: Value| if original.contains_key(&v) { self.store_cost(v, init) } else { None };
+        for &p in params {
+            let operands = (counter == Some(p)).then(Vec::new);
+            nodes.push(Node { value: p, cost: cost(p), operands });
+        }
+        for &inst in forward {
+            let results = &func.insts[inst].results;
+            let is_new = results.iter().any(|v| !original.contains_key(v));
+            let is_outside = matches!(func.insts[inst].op, Op::Native { .. } | Op::GlobalGet(_));
+            let is_again = is_new || (!self.is_heavy(inst) && !is_outside);
+            let operands: Option<Vec<Value>> =
+                is_again.then(|| reads_of(func, inst).into_iter().filter(|v| self.state.is_made_in(*v, once)).collect());
+            for &v in results {
+                nodes.push(Node { value: v, cost: cost(v), operands: operands.clone() });
+            }
+        }
+        nodes
+    }
+
+    fn store_cost(&self, v: Value, init: &[Value]) -> Option<u64> {
+        let ty = self.state.func.ty(v);
+        if ty.elem == Elem::Handle {
+            return None;
+        }
+        self.extents_outside(v, init)?;
+        let count = ty.shape.count().map_or(LARGE, |n| n as u64);
+        Some(count.saturating_mul(ty.elem.bytes() as u64).max(1))
+    }
+
+    /// Where the extents of a value of an iteration are known in front of the loop: constants, or axes of what it begins with.
+    fn extents_outside(&self, v: Value, init: &[Value]) -> Option<Vec<(Affine, Option<(Value, u32)>)>> {
+        let func = &*self.state.func;
+        let extents = func.ty(v).shape.extents()?;
+        let find = |extent: &Affine| -> Option<(Affine, Option<(Value, u32)>)> {
+            if extent.as_const().is_some() {
+                return Some((extent.clone(), None));
+            }
+            init.iter().find_map(|i| {
+                let axis = func.ty(*i).shape.extents()?.iter().position(|e| e == extent)?;
+                Some((extent.clone(), Some((*i, axis as u32))))
+            })
+        };
+        extents.iter().map(find).collect()
+    }
+
+    /// Lets a loop write what is kept to tapes; gives these and the number of iterations.
+    fn record(
+        &mut self,
+        at: Region,
+        (inst, body): (Inst, Region),
+        init: &[Value],
+        kept: &[Value],
+        trip: Option<Trip>,
+    ) -> Result<(Vec<Value>, Value)> {
+        let int = Ty::scalar(Elem::I32);
+        // In front of the loop.
+        let front = self.state.branch();
+        let zero = self.state.int(front, 0);
+        let size = match trip {
+            Some(trip) => {
+                let one = self.state.int(front, 1);
+                let (low, high) = if trip.step > 0 { (trip.start, trip.end) } else { (trip.end, trip.start) };
+                let low = self.again_outside(front, low);
+                let high = self.again_outside(front, high);
+                let n = self.state.bin(front, BinOp::Sub, high, low);
+                self.state.bin(front, BinOp::Max, n, one)
+            }
+            None => self.state.int(front, FIRST),
+        };
+        let mut begin = Vec::new();
+        let mut types = Vec::new();
+        for v in kept {
+            let cell = self.state.ty(*v);
+            let Some(extents) = self.extents_outside(*v, init) else {
+                return self.state.refuse("a loop whose arrays change their shape has no derivative in reverse mode yet");
+            };
+            let mut frame = vec![size];
+            for (extent, place) in &extents {
+                frame.push(match (extent.as_const(), place) {
+                    (Some(n), _) => self.state.int(front, n),
+                    (None, Some((array, axis))) => {
+                        self.state.emit(front, Op::Extent { array: *array, axis: *axis }, int.clone())
+                    }
+                    (None, None) => zero,
+                });
+            }
+            let length = Affine::sym(self.state.func.fresh_sym());
+            let shape = [length].into_iter().chain(extents.into_iter().map(|(e, _)| e)).collect();
+            let ty = Ty::new(cell.elem, Shape::Known(shape));
+            begin.push(self.state.zeros(front, frame, ty.clone()));
+            types.push(ty);
+        }
+        let data = std::mem::take(&mut self.state.func.regions[front].insts);
+        for v in data.iter().flat_map(|i| self.state.func.insts[*i].results.clone()) {
+            self.state.home[v] = at.into();
+        }
+        insert_before(self.state.func, at, inst, data);
+        // At the end of an iteration.
+        let number = self.state.func.add_param(body, int.clone());
+        let mut next = Vec::new();
+        let mut params = Vec::new();
+        for (v, ty) in kept.iter().zip(&types) {
+            let longer = self.longer(ty);
+            let tape = self.state.func.add_param(body, longer);
+            params.push(tape);
+            let room = match trip {
+                Some(_) => tape,
+                None => self.grown(body, tape, number),
+            };
+            let ty = self.state.ty(room);
+            next.push(self.state.emit(body, Op::Update { array: room, index: vec![number], value: *v }, ty));
+        }
+        let one = self.state.int(body, 1);
+        let after = self.state.bin(body, BinOp::Add, number, one);
+        self.state.func.regions[body].yields.push(after);
+        self.state.func.regions[body].yields.extend(next);
+        let mut made = vec![self.state.func.new_value(int)];
+        for ty in &types {
+            let ty = self.longer(ty);
+            made.push(self.state.func.new_value(ty));
+        }
+        let Op::Loop { init, .. } = &mut self.state.func.insts[inst].op else { return self.state.refuse("no loop") };
+        init.push(zero);
+        init.extend(begin);
+        self.state.func.insts[inst].results.extend(made.iter().copied());
+        self.state.defs.add_inst(self.state.func, inst);
+        for v in &made {
+            self.state.home[*v] = at.into();
+        }
+        Ok((made[1..].to_vec(), made[0]))
+    }
+
+    /// A constant that may stand in a body, made again.
+    fn again_outside(&mut self, at: Region, v: Value) -> Value {
+        match self.state.defs.int(self.state.func, v) {
+            Some(k) => self.state.int(at, k),
+            None => v,
+        }
+    }
+
+    /// A tape's type with another length.
+    fn longer(&mut self, ty: &Ty) -> Ty {
+        let length = Affine::sym(self.state.func.fresh_sym());
+        let rest = ty.shape.extents().unwrap_or_default()[1..].to_vec();
+        Ty::new(ty.elem, Shape::Known([length].into_iter().chain(rest).collect()))
+    }
+
+    /// A tape with room for one more: twice as long where it is full.
+    fn grown(&mut self, at: Region, tape: Value, number: Value) -> Value {
+        let int = Ty::scalar(Elem::I32);
+        let length = self.state.emit(at, Op::Extent { array: tape, axis: 0 }, int.clone());
+        let full = self.state.bin(at, BinOp::Ge, number, length);
+        let (then, els) = (self.state.branch(), self.state.branch());
+        let old = self.state.ty(tape);
+        let ty = self.longer(&old);
+        let two = self.state.int(then, 2);
+        let double = self.state.bin(then, BinOp::Mul, length, two);
+        let cell = self.state.extents(then, tape, 1);
+        let body = self.state.branch();
+        let k = self.state.func.add_param(body, int);
+        let element = self.state.emit(body, Op::Sel { array: tape, index: vec![k] }, ravel_wir::cell_type(&old, 1));
+        self.state.func.regions[body].yields = vec![element];
+        let zero = self.state.int(then, 0);
+        let generator = Generator::Known { lower: vec![zero], upper: vec![length], step: None, width: None };
+        let op = WithOp::Genarray { frame: Frame::Known(vec![double]), cell: Some(cell), default: None };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+        let more = self.state.emit(then, Op::With(with), ty.clone());
+        self.state.func.regions[then].yields = vec![more];
+        self.state.func.regions[els].yields = vec![tape];
+        self.state.emit(at, Op::If { cond: full, then, els }, ty)
+    }
+}
+
+/// Instructions that values need, as far as they are not computed from those that are kept.
+fn slice_without(func: &Func, insts: &[Inst], values: &[Value], kept: &[Value]) -> Vec<Inst> {
+    let mut needed: HashSet<Value> = values.iter().copied().filter(|v| !kept.contains(v)).collect();
+    let mut found = Vec::new();
+    for &inst in insts.iter().rev() {
+        if func.insts[inst].results.iter().any(|v| needed.contains(v)) {
+            needed.extend(reads_of(func, inst).into_iter().filter(|v| !kept.contains(v)));
+            found.push(inst);
+        }
+    }
+    found.reverse();
+    found
 }

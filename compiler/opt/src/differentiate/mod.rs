@@ -20,6 +20,7 @@ mod folds;
 mod forward;
 mod gather;
 mod invert;
+mod keep;
 mod loops;
 mod replay;
 mod reverse;

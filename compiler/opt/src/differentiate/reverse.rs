@@ -46,7 +46,7 @@ impl<'s> Reverse<'s> {
         match &op {
             Op::With(with) => return self.with(at, inst, with, adjoints),
             Op::If { cond, then, els } => return self.branch(at, results, *cond, [*then, *els], adjoints),
-            Op::Loop { .. } => return self.counted(at, inst, adjoints),
+            Op::Loop { .. } => return self.repeated(at, inst, adjoints),
             _ => {}
         }
         let y = results[0];

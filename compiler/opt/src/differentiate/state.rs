@@ -121,24 +121,6 @@ impl<'f> State<'f> {
         self.func.regions.push(RegionData::default())
     }
 
-    /// Values that are computed if a condition holds, and zeros like them otherwise.
-    pub fn if_holds(
-        &mut self,
-        region: Region,
-        cond: Value,
-        values: impl FnOnce(&mut Self, Region) -> Result<Vec<Value>>,
-        zeros: impl FnOnce(&mut Self, Region, &[Value]) -> Vec<Value>,
-    ) -> Result<Vec<Value>> {
-        let then = self.branch();
-        let yields = values(self, then)?;
-        let els = self.branch();
-        let zeros = zeros(self, els, &yields);
-        let types = yields.iter().map(|v| self.ty(*v)).collect();
-        self.func.regions[then].yields = yields;
-        self.func.regions[els].yields = zeros;
-        Ok(self.emits(region, Op::If { cond, then, els }, types))
-    }
-
     // Arrays.
 
     /// The extents of an array, of known rank, from an axis on.
