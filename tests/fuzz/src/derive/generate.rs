@@ -55,12 +55,16 @@ struct Generator<'r> {
     functions: Vec<(usize, String)>,
     names: usize,
     vars: Vec<Var>,
+    /// Of these, so many of the first are arguments.
+    args: usize,
     ints: Vec<Int>,
     callees: Vec<Callee>,
     next_function: usize,
     runs: i64,
     fuel: i64,
     is_smooth: bool,
+    /// It is to be smooth.
+    wants_smooth: bool,
     /// Regions of `derive` around.
     level: usize,
 }
@@ -82,18 +86,20 @@ pub fn argument(name: &str, shape: &[i64]) -> Var {
 pub fn body(rng: &mut Rng, args: &[Var], first_function: usize) -> Body {
     let fuel = [15, 30, 60][rng.below(3)];
     let mut generator = Generator {
-        rng,
         text: String::new(),
         functions: Vec::new(),
         names: 0,
         vars: args.to_vec(),
+        args: args.len(),
         ints: Vec::new(),
         callees: Vec::new(),
         next_function: first_function,
         runs: 1,
         fuel,
         is_smooth: true,
+        wants_smooth: rng.chance(1, 2),
         level: 0,
+        rng,
     };
     let results = generator.results();
     let Generator { text, mut functions, is_smooth, .. } = generator;
@@ -111,9 +117,32 @@ impl Generator<'_> {
         let mut results: Vec<Var> = Vec::new();
         for _ in 0..1 + self.rng.below(2) {
             let made = self.value(3);
+            let made = self.small(made);
+            let made = self.with_arguments(made);
             results.push(self.small(made));
         }
         results
+    }
+
+    /// The value, to which products of arguments are added: so most results depend on one.
+    fn with_arguments(&mut self, var: Var) -> Var {
+        if !var.shape.is_empty() {
+            let shape = var.shape.clone();
+            return self.by_cells(&shape, |g| {
+                let index = g.own_index(shape.len());
+                let element = g.real(&format!("sel {}, [{index}]", var.name), None, var.most);
+                g.with_arguments(element)
+            });
+        }
+        let mut sum = var;
+        for _ in 0..2 {
+            let arg = self.vars[self.rng.below(self.args)].clone();
+            let arg = self.as_scalar(arg);
+            let factor = self.leaf();
+            let product = self.real(&format!("mul {}, {}", arg.name, factor.name), None, arg.most * factor.most);
+            sum = self.real(&format!("add {}, {}", sum.name, product.name), None, sum.most + product.most);
+        }
+        sum
     }
 
     /// A value of a shape by chance.
@@ -367,8 +396,11 @@ impl Generator<'_> {
         self.emit("i32", &format!("aplmod {int}, {extent}"))
     }
 
-    /// A scalar that nothing was rounded for.
+    /// A scalar that nothing was rounded for, unless nothing is to be decided.
     fn exact(&mut self) -> Option<Var> {
+        if self.wants_smooth {
+            return None;
+        }
         let fits = |var: &Var| var.shape.is_empty() && var.exact.is_some() && var.most < 1000.0;
         let found: Vec<Var> = self.vars.iter().filter(|var| fits(var)).cloned().collect();
         if !found.is_empty() && self.rng.chance(2, 3) {
@@ -529,6 +561,7 @@ impl Generator<'_> {
         let grid = self.rng.chance(1, 5).then(|| (self.rng.range(2, 3), 1));
         let count = lower.iter().zip(&upper).map(|(l, u)| (u - l).max(0)).product::<i64>() as f64;
         let kind = self.rng.below(6);
+        let kind = if kind == 2 && self.wants_smooth { 0 } else { kind };
         let name = self.name();
         let cells = if kind == 5 { self.shape() } else { Vec::new() };
         self.line(&format!("{name}: {} = with {{", ty(&cells)));
@@ -681,7 +714,7 @@ impl Generator<'_> {
     /// What is held constant.
     fn held(&mut self, depth: usize) -> Var {
         let x = self.scalar(depth);
-        if self.rng.chance(1, 2) {
+        if self.wants_smooth || self.rng.chance(1, 2) {
             return x;
         }
         self.is_smooth = false;

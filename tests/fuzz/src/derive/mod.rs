@@ -136,11 +136,11 @@ impl Case {
         )
     }
 
-    /// Whether the interpreter agrees with itself.
+    /// The product of weights, derivative and direction, if the interpreter agrees with itself.
     ///
     /// # Errors
     /// In what it does not.
-    pub fn check(&self, module: &Module) -> Result<(), Failure> {
+    pub fn check(&self, module: &Module) -> Result<f64, Failure> {
         let fail = |what: String| Err(Failure { stage: "interpreter".to_string(), what });
         let module = Arc::new(module.clone());
         let found = match numbers(ravel_interp::run(&module, table::find)) {
@@ -173,7 +173,7 @@ impl Case {
                 return fail(format!("<s, J v> is {forward}, but differences give {slope}"));
             }
         }
-        Ok(())
+        Ok(forward)
     }
 
     /// The weighted sum of the function's results, so far from the arguments.
@@ -236,4 +236,22 @@ fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> (f64, f64) {
 
 fn near(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_functions_are_worth_a_look() {
+        let (mut varied, mut smooth) = (0, 0);
+        for seed in 0..200 {
+            let case = Case::new(seed);
+            let module = case.module().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+            let product = case.check(&module).unwrap_or_else(|e| panic!("seed {seed}: {}", e.what));
+            varied += usize::from(product != 0.0 && product.is_finite());
+            smooth += usize::from(case.is_smooth);
+        }
+        assert!(varied > 140 && smooth > 80, "{varied} depend on their arguments, {smooth} are smooth");
+    }
 }
