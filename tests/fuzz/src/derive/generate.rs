@@ -51,6 +51,7 @@ pub struct Body {
 
 struct Generator<'r> {
     rng: &'r mut Rng,
+    extents: &'r Extents,
     text: String,
     functions: Vec<(usize, String)>,
     names: usize,
@@ -69,11 +70,36 @@ struct Generator<'r> {
     level: usize,
 }
 
-/// The type of a real value.
-pub fn ty(shape: &[i64]) -> String {
+/// The type of a real value whose extents are all known.
+pub fn known_ty(shape: &[i64]) -> String {
     match shape {
         [] => "f64".to_string(),
         _ => format!("f64{shape:?}"),
+    }
+}
+
+/// Which extents only run time knows: each is a symbol in types, and a scalar in every function.
+pub struct Extents(pub Vec<i64>);
+
+impl Extents {
+    /// The type of a real value.
+    pub fn ty(&self, shape: &[i64]) -> String {
+        let extent = |n: &i64| if self.0.contains(n) { format!("s{n}") } else { n.to_string() };
+        match shape {
+            [] => "f64".to_string(),
+            _ => format!("f64[{}]", shape.iter().map(extent).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// A list of extents as operands.
+    fn list(&self, shape: &[i64]) -> String {
+        let extent = |n: &i64| if self.0.contains(n) { format!("%bn{n}") } else { n.to_string() };
+        format!("[{}]", shape.iter().map(extent).collect::<Vec<_>>().join(", "))
+    }
+
+    /// The scalars, which stand before the instructions of a function.
+    pub fn definitions(&self) -> String {
+        self.0.iter().map(|n| format!("%bn{n}: i32 = opaque {n}\n")).collect()
     }
 }
 
@@ -83,7 +109,7 @@ pub fn argument(name: &str, shape: &[i64]) -> Var {
 }
 
 /// A function of these values. Functions that it needs are numbered from `first_function` on.
-pub fn body(rng: &mut Rng, args: &[Var], first_function: usize) -> Body {
+pub fn body(rng: &mut Rng, args: &[Var], first_function: usize, extents: &Extents) -> Body {
     let fuel = [15, 30, 60][rng.below(3)];
     let mut generator = Generator {
         text: String::new(),
@@ -99,6 +125,7 @@ pub fn body(rng: &mut Rng, args: &[Var], first_function: usize) -> Body {
         is_smooth: true,
         wants_smooth: rng.chance(1, 2),
         level: 0,
+        extents,
         rng,
     };
     let results = generator.results();
@@ -225,13 +252,13 @@ impl Generator<'_> {
     /// A genarray of scalars, one partition.
     fn by_cells(&mut self, shape: &[i64], cell: impl FnOnce(&mut Self) -> Var) -> Var {
         let name = self.name();
-        self.line(&format!("{name}: {} = with {{", ty(shape)));
+        self.line(&format!("{name}: {} = with {{", self.extents.ty(shape)));
         let zeros = vec![0; shape.len()];
         let most = self.part(&zeros, shape, None, false, |g| {
             let cell = cell(g);
             (cell.name, cell.most)
         });
-        self.line(&format!("}} genarray {shape:?} cell []"));
+        self.line(&format!("}} genarray {} cell []", self.extents.list(shape)));
         Var { name, shape: shape.to_vec(), exact: None, most }
     }
 
@@ -250,14 +277,14 @@ impl Generator<'_> {
             format!(" step {:?} width {:?}", all(step), all(width))
         });
         // Some boxes end at an index around.
-        let mut ends: Vec<String> = upper.iter().map(i64::to_string).collect();
-        if let (true, Some(int)) = (is_open, self.ints.last())
+        let mut ends = self.extents.list(upper);
+        if let (true, [upper], Some(int)) = (is_open, upper, self.ints.last())
             && int.low >= 0
-            && int.high <= upper[0]
+            && int.high <= *upper
         {
-            ends[0] = int.name.clone();
+            ends = format!("[{}]", int.name);
         }
-        self.line(&format!("part {lower:?} <= [{}] < [{}]{grid} {{", names.join(", "), ends.join(", ")));
+        self.line(&format!("part {lower:?} <= [{}] < {ends}{grid} {{", names.join(", ")));
         let runs = lower.iter().zip(upper).map(|(l, u)| (u - l).max(0)).product();
         self.inside(runs, |g| {
             for ((name, low), end) in names.into_iter().zip(lower).zip(upper) {
@@ -529,7 +556,7 @@ impl Generator<'_> {
 
     fn branch(&mut self, condition: &str, shape: &[i64], depth: usize) -> Var {
         let name = self.name();
-        self.line(&format!("{name}: {} = if {condition} {{", ty(shape)));
+        self.line(&format!("{name}: {} = if {condition} {{", self.extents.ty(shape)));
         let mut most: f64 = 0.0;
         for end in ["} else {", "}"] {
             let made = self.inside(1, |g| {
@@ -564,7 +591,7 @@ impl Generator<'_> {
         let kind = if kind == 2 && self.wants_smooth { 0 } else { kind };
         let name = self.name();
         let cells = if kind == 5 { self.shape() } else { Vec::new() };
-        self.line(&format!("{name}: {} = with {{", ty(&cells)));
+        self.line(&format!("{name}: {} = with {{", self.extents.ty(&cells)));
         let is_open = self.rng.chance(1, 4);
         let cell = self.part(&lower, &upper, grid, is_open, |g| {
             let cell = match kind {
@@ -602,7 +629,7 @@ impl Generator<'_> {
                 // The neutral stands before the fold.
                 let neutral = self.name();
                 let at = self.text.rfind(&format!("{name}: ")).unwrap_or(self.text.len());
-                self.text.insert_str(at, &format!("{neutral}: {} = constarray [{zeros}]\n", ty(&cells)));
+                self.text.insert_str(at, &format!("{neutral}: {} = constarray [{zeros}]\n", known_ty(&cells)));
                 (format!("add neutral {neutral}"), None, start.most + cell.most * count)
             }
             _ => {
@@ -626,7 +653,7 @@ impl Generator<'_> {
         };
         let start = self.small(start);
         let (last, name, count, state) = (self.name(), self.name(), self.name(), self.name());
-        let ty = ty(&shape);
+        let ty = self.extents.ty(&shape);
         self.line(&format!("{last}: i32, {name}: {ty} = loop ({count}: i32 = 0, {state}: {ty} = {}) {{", start.name));
         self.inside(rounds, |g| {
             g.ints.push(Int { name: count.clone(), low: 0, high: rounds - 1 });
@@ -652,7 +679,8 @@ impl Generator<'_> {
             let index: Vec<String> = shape.iter().map(|extent| self.index(*extent)).collect();
             let value = self.scalar(depth);
             most = most.max(value.most);
-            name = self.emit(&ty(shape), &format!("update {name}, [{}], {}", index.join(", "), value.name));
+            name =
+                self.emit(&self.extents.ty(shape), &format!("update {name}, [{}], {}", index.join(", "), value.name));
         }
         Var { name, shape: shape.to_vec(), exact: None, most }
     }
@@ -687,7 +715,8 @@ impl Generator<'_> {
         (self.vars, self.ints) = (outer_vars, outer_ints);
         let params_text: Vec<String> = names.iter().map(|name| format!("{name}: f64")).collect();
         let head = format!("func @f{number} \"part{number}\" ({}) -> (f64) {{", params_text.join(", "));
-        self.functions.push((number, format!("{head}\n{text}yield {}\n}}\n", result.name)));
+        self.functions
+            .push((number, format!("{head}\n{}{text}yield {}\n}}\n", self.extents.definitions(), result.name)));
         self.callees.push(Callee { number, params });
     }
 
@@ -756,7 +785,7 @@ impl Generator<'_> {
     fn constants(&mut self, shape: &[i64]) -> Var {
         let count = shape.iter().product::<i64>();
         let numbers: Vec<String> = (0..count).map(|_| self.constant().name).collect();
-        let name = self.emit(&ty(shape), &format!("constarray [{}]", numbers.join(", ")));
+        let name = self.emit(&known_ty(shape), &format!("constarray [{}]", numbers.join(", ")));
         Var { name, shape: shape.to_vec(), exact: Some(2), most: 2.0 }
     }
 
@@ -771,7 +800,7 @@ impl Generator<'_> {
             exact = exact.zip(part.exact).map(|(a, b)| a.max(b));
             names.push(part.name);
         }
-        let name = self.emit(&ty(shape), &format!("array [{}]", names.join(", ")));
+        let name = self.emit(&known_ty(shape), &format!("array [{}]", names.join(", ")));
         Var { name, shape: shape.to_vec(), exact, most }
     }
 
@@ -779,7 +808,7 @@ impl Generator<'_> {
         let count: i64 = shape.iter().product();
         let other = if count % 2 == 0 { vec![2, count / 2] } else { vec![count] };
         let made = self.array(&other, depth);
-        let name = self.emit(&ty(shape), &format!("reshape {}, {shape:?}", made.name));
+        let name = self.emit(&self.extents.ty(shape), &format!("reshape {}, {}", made.name, self.extents.list(shape)));
         Var { name, shape: shape.to_vec(), ..made }
     }
 
@@ -787,7 +816,7 @@ impl Generator<'_> {
     fn generated(&mut self, shape: &[i64], depth: usize) -> Var {
         let default = self.scalar(depth.min(1));
         let name = self.name();
-        self.line(&format!("{name}: {} = with {{", ty(shape)));
+        self.line(&format!("{name}: {} = with {{", self.extents.ty(shape)));
         let zeros = vec![0; shape.len()];
         let mut parts = vec![(zeros.clone(), shape.to_vec(), None)];
         match self.rng.below(5) {
@@ -811,14 +840,14 @@ impl Generator<'_> {
             });
             most = most.max(cell.most);
         }
-        self.line(&format!("}} genarray {shape:?} cell [] default {}", default.name));
+        self.line(&format!("}} genarray {} cell [] default {}", self.extents.list(shape), default.name));
         Var { name, shape: shape.to_vec(), exact: None, most }
     }
 
     fn modified(&mut self, shape: &[i64], depth: usize) -> Var {
         let base = self.array(shape, depth);
         let name = self.name();
-        self.line(&format!("{name}: {} = with {{", ty(shape)));
+        self.line(&format!("{name}: {} = with {{", self.extents.ty(shape)));
         let lower: Vec<i64> = shape.iter().map(|n| self.rng.range(0, n - 1)).collect();
         let cell = self.part(&lower, shape, None, false, |g| {
             let cell = g.scalar(depth);
@@ -831,14 +860,15 @@ impl Generator<'_> {
     /// A genarray whose cells are arrays, with a sum beside it.
     fn of_rows(&mut self, shape: &[i64], depth: usize) -> Var {
         let (name, sum) = (self.name(), self.name());
-        self.line(&format!("{name}: {}, {sum}: f64 = with {{", ty(shape)));
+        self.line(&format!("{name}: {}, {sum}: f64 = with {{", self.extents.ty(shape)));
         let (most, of_sum) = self.part(&[0], &shape[..1], None, false, |g| {
             let row = g.array(&shape[1..], depth);
             let index: Vec<String> = shape[1..].iter().map(|extent| g.index(*extent)).collect();
             let element = g.real(&format!("sel {}, [{}]", row.name, index.join(", ")), None, row.most);
             (format!("{}, {}", row.name, element.name), (row.most, element.most))
         });
-        self.line(&format!("}} genarray [{}] cell {:?} fold add neutral 0.0", shape[0], &shape[1..]));
+        let (frame, cell) = (self.extents.list(&shape[..1]), self.extents.list(&shape[1..]));
+        self.line(&format!("}} genarray {frame} cell {cell} fold add neutral 0.0"));
         self.vars.push(Var { name: sum, shape: Vec::new(), exact: None, most: of_sum * shape[0] as f64 });
         Var { name, shape: shape.to_vec(), exact: None, most }
     }

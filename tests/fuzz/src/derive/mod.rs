@@ -13,7 +13,7 @@ mod generate;
 
 use crate::rng::Rng;
 use crate::run::Failure;
-use generate::{Body, Var, argument, body, ty};
+use generate::{Body, Extents, Var, argument, body, known_ty};
 use ravel_interp::{RunError, Val};
 use ravel_runtime::natives::table;
 use ravel_source::FileId;
@@ -54,11 +54,12 @@ impl Case {
             of.iter().enumerate().map(|(i, a)| argument(&format!("%b{name}{i}"), &a.shape)).collect()
         };
         let params = [named("x", &args), named("c", &constants)].concat();
-        let made = body(&mut rng, &params, FUNCTION as usize + 1);
+        let extents = Extents((2..=5).filter(|_| rng.chance(1, 4)).collect());
+        let made = body(&mut rng, &params, FUNCTION as usize + 1, &extents);
         let numbers = |var: &Var, rng: &mut Rng| (0..count_of(&var.shape)).map(|_| quarters(rng)).collect();
         let weights = made.results.iter().map(|var| numbers(var, &mut rng)).collect();
         let mut case = Case { text: String::new(), args, constants, weights, is_smooth: made.is_smooth };
-        case.text = case.write(&params, &made, &mut rng);
+        case.text = case.write(&params, &made, &extents, &mut rng);
         case
     }
 
@@ -72,7 +73,8 @@ impl Case {
         Ok(module)
     }
 
-    fn write(&self, params: &[Var], made: &Body, rng: &mut Rng) -> String {
+    fn write(&self, params: &[Var], made: &Body, extents: &Extents, rng: &mut Rng) -> String {
+        let ty = |shape: &[i64]| extents.ty(shape);
         let results: Vec<String> = made.results.iter().map(|var| ty(&var.shape)).collect();
         let wrt = &params[..self.args.len()];
         let of_args: Vec<String> = wrt.iter().map(|var| ty(&var.shape)).collect();
@@ -111,11 +113,17 @@ impl Case {
                 wrt.iter().enumerate().map(|(i, var)| format!("{}: {} = %x{i}", own(&var.name), ty(&var.shape)));
             let given = given.collect::<Vec<_>>().join(", ");
             let all = [list(&format!("{copy}y"), &results), list(&format!("{copy}d"), derivatives)].concat().join(", ");
-            lines.push(format!("{all} = derive {mode} ({given}) seeds ({seeds}) {{"));
+            let head = format!("{all} = derive {mode} ({given}) seeds ({seeds}) {{");
             if rng.chance(1, 2) {
+                let mut start = [own(&extents.definitions()), head];
+                if rng.chance(1, 2) {
+                    start.reverse();
+                }
+                lines.extend(start);
                 lines.push(own(&made.text));
                 lines.push(format!("yield {} }}", own(&yields.join(", "))));
             } else {
+                lines.push(head);
                 let here = list(&format!("{copy}z"), &results).join(", ");
                 lines.push(format!("{here} = call @f{FUNCTION} ({})", own(&names.join(", "))));
                 lines.push(format!("yield {} }}", used(&format!("{copy}z"), results.len())));
@@ -126,10 +134,11 @@ impl Case {
         let signature = [&results[..], &of_args[..], &results[..], &results[..]].concat().join(", ");
         let typed: Vec<String> = params.iter().map(|var| format!("{}: {}", var.name, ty(&var.shape))).collect();
         format!(
-            "entry @f0\nfunc @f0 \"main\" () -> ({signature}) {{\n{}\nyield {all}\n}}\nfunc @f{FUNCTION} \"function\" ({}) -> ({}) {{\n{}yield {}\n}}\n{}",
+            "entry @f0\nfunc @f0 \"main\" () -> ({signature}) {{\n{}\nyield {all}\n}}\nfunc @f{FUNCTION} \"function\" ({}) -> ({}) {{\n{}{}yield {}\n}}\n{}",
             lines.join("\n"),
             typed.join(", "),
             results.join(", "),
+            extents.definitions(),
             made.text,
             yields.join(", "),
             made.functions,
@@ -218,7 +227,7 @@ fn definition(name: &str, shape: &[i64], numbers: &[f64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(|x| format!("{x:?}")).collect();
     match shape {
         [] => format!("{name}: f64 = opaque {}", numbers[0]),
-        _ => format!("{name}: {} = constarray [{}]", ty(shape), numbers.join(", ")),
+        _ => format!("{name}: {} = constarray [{}]", known_ty(shape), numbers.join(", ")),
     }
 }
 
