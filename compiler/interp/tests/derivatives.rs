@@ -539,6 +539,14 @@ fn what_has_no_derivative_is_refused() {
         %y: f64, %d: f64 = derive reverse (%x: f64 = 2.0) seeds (1.0) { %z: f64 = native \"ravel_ldexp\" fixed 2 (%x, 3) yield %z }
         yield %d }";
     assert!(internal(text).contains("the native `ravel_ldexp` has no derivative"));
+    // What was varied and is no more may go anywhere.
+    let text = "global @g0 \"kept\": f64[1] entry @f0 func @f0 \"main\" effects () -> (f64, f64[1]) {
+        %a: f64[1] = constarray [2.0]
+        %y: f64, %d: f64 = derive reverse (%x: f64 = 3.0) seeds (1.0) {
+            %b: f64[1] = update %a, [0], %x %c: f64[1] = update %b, [0], 7.0 globalset @g0, %c yield %x }
+        %k: f64[1] = globalget @g0 yield %d, %k }";
+    let values = run_module(text).expect("nothing varied is kept");
+    assert_eq!(values[1].scalars(), Some(vec![Scalar::F64(7.0)]));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! `cargo run -p ravel-fuzz -- --seed S --count N` runs the cases of N seeds and shows the first failures, made smaller.
 #![forbid(unsafe_code)]
 
+pub mod derive;
 pub mod jits;
 pub mod mutate;
 pub mod outcome;

@@ -5,7 +5,7 @@
 
 use ravel_fuzz::jits::Jits;
 use ravel_fuzz::mutate::Corpus;
-use ravel_fuzz::{run, sac, shrink, wir};
+use ravel_fuzz::{derive, run, sac, shrink, wir};
 use ravel_source::FileId;
 use ravel_wir::Module;
 use ravel_wir::print::print_module;
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const USAGE: &str = "usage: ravel-fuzz [--sac] [--device] [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   run N cases from seed S on
+const USAGE: &str = "usage: ravel-fuzz [--sac | --derive] [--device] [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   run N cases from seed S on
        ravel-fuzz --mutate [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   check, compile and run changed programs of tests/golden
-       ravel-fuzz [--sac | --mutate] --show S                                                print the case of a seed
+       ravel-fuzz [--sac | --derive | --mutate] --show S                                              print the case of a seed
        ravel-fuzz --file FILE.wir [--device] [--shrink]                                run one module
-Cases are modules of WIR, or with --sac programs. With --device they run on the OpenCL device alone. --shrink makes what fails smaller.";
+Cases are modules of WIR, with --derive such as have derivatives, or with --sac programs. With --interp-only derivatives are those of the interpreter alone. With --device they run on the OpenCL device alone. --shrink makes what fails smaller.";
 
 /// Cases of one child, and of one whose kernels take long to build.
 const BATCH: u64 = 200;
@@ -39,6 +39,9 @@ struct Arguments {
     sac: bool,
     device: bool,
     mutate: bool,
+    derive: bool,
+    /// Derivatives are compared with themselves alone.
+    interp_only: bool,
 }
 
 impl Arguments {
@@ -61,6 +64,8 @@ fn arguments() -> Result<Arguments, String> {
         sac: false,
         device: false,
         mutate: false,
+        derive: false,
+        interp_only: false,
     };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -77,6 +82,8 @@ fn arguments() -> Result<Arguments, String> {
             "--sac" => found.sac = true,
             "--device" => found.device = true,
             "--mutate" => found.mutate = true,
+            "--derive" => found.derive = true,
+            "--interp-only" => found.interp_only = true,
             "--child" => found.child = true,
             _ => return Err(USAGE.to_string()),
         }
@@ -96,7 +103,7 @@ fn main() -> ExitCode {
         return if mutated(&arguments) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     if let Some(seed) = arguments.show {
-        print!("{}", text_of(seed, arguments.sac));
+        print!("{}", text_of(seed, &arguments));
         return ExitCode::SUCCESS;
     }
     let failures = match &arguments.file {
@@ -152,13 +159,32 @@ fn mutated(arguments: &Arguments) -> usize {
 }
 
 /// The case of a seed as a module.
-fn module_of(seed: u64, is_sac: bool) -> Result<Module, String> {
-    if is_sac { sac::module(&sac::program(seed)) } else { Ok(wir::module(seed)) }
+fn module_of(seed: u64, arguments: &Arguments) -> Result<Module, String> {
+    match (arguments.sac, arguments.derive) {
+        (true, _) => sac::module(&sac::program(seed)),
+        (_, true) => derive::Case::new(seed).module(),
+        _ => Ok(wir::module(seed)),
+    }
 }
 
 /// The case of a seed as its generator made it.
-fn text_of(seed: u64, is_sac: bool) -> String {
-    if is_sac { sac::program(seed) } else { print_module(&wir::module(seed)) }
+fn text_of(seed: u64, arguments: &Arguments) -> String {
+    match (arguments.sac, arguments.derive) {
+        (true, _) => sac::program(seed),
+        (_, true) => derive::Case::new(seed).text,
+        _ => print_module(&wir::module(seed)),
+    }
+}
+
+/// Checks the module of a seed in every way that is asked for.
+fn check(seed: u64, module: &Module, jits: &mut Jits, arguments: &Arguments) -> Result<(), run::Failure> {
+    if arguments.derive {
+        derive::Case::new(seed).check(module)?;
+        if arguments.interp_only {
+            return Ok(());
+        }
+    }
+    run::check(module, jits, &arguments.ways(seed))
 }
 
 fn all_ways() -> Vec<run::Way> {
@@ -216,7 +242,7 @@ fn child(arguments: &Arguments) {
     for seed in arguments.seed..arguments.seed + arguments.count {
         progress.fetch_add(1, Ordering::Relaxed);
         say(&format!("case {seed}"));
-        let module = match std::panic::catch_unwind(|| module_of(seed, arguments.sac)) {
+        let module = match std::panic::catch_unwind(|| module_of(seed, arguments)) {
             Ok(Ok(module)) => module,
             Ok(Err(problem)) => {
                 say(&format!("fail generator: {}", problem.replace('\n', " ")));
@@ -227,7 +253,7 @@ fn child(arguments: &Arguments) {
                 continue;
             }
         };
-        if let Err(failure) = run::check(&module, &mut jits, &arguments.ways(seed)) {
+        if let Err(failure) = check(seed, &module, &mut jits, arguments) {
             // What failed may have left things behind. The device knows programs by the places of their texts: those stay.
             std::mem::forget(std::mem::take(&mut jits));
             say(&format!("fail {}: {}", failure.stage, failure.what.replace('\n', " ")));
@@ -275,7 +301,9 @@ fn parent(arguments: &Arguments) -> usize {
             if arguments.sac {
                 println!("{}", sac::program(*seed));
             }
-            if let Ok(module) = module_of(*seed, arguments.sac) {
+            if what.starts_with("interpreter") {
+                println!("{}", text_of(*seed, arguments));
+            } else if let Ok(module) = module_of(*seed, arguments) {
                 println!("{}", print_module(&smallest(module, stage, arguments.device)));
             }
         }
@@ -292,7 +320,13 @@ fn batch(start: u64, count: u64, arguments: &Arguments) -> Vec<(u64, String)> {
         let Ok(exe) = std::env::current_exe() else { break };
         let mut command = Command::new(exe);
         command.args(["--child", "--seed", &at.to_string(), "--count", &(end - at).to_string()]);
-        for (given, name) in [(arguments.sac, "--sac"), (arguments.device, "--device")] {
+        let flags = [
+            (arguments.sac, "--sac"),
+            (arguments.derive, "--derive"),
+            (arguments.interp_only, "--interp-only"),
+            (arguments.device, "--device"),
+        ];
+        for (given, name) in flags {
             if given {
                 command.arg(name);
             }

@@ -12,8 +12,8 @@ use ravel_runtime::natives::table;
 use ravel_runtime::stats;
 use ravel_schedule::{Capabilities, Device, Options, schedule};
 use ravel_types::{Elem, Scalar, Ty};
-use ravel_wir::Module;
 use ravel_wir::verify::verify;
+use ravel_wir::{Module, Op};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -124,6 +124,7 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
         return Err(fail("generator", problem.clone()));
     }
     let optimized = optimize(module, &expected)?;
+    let plain = without_derivatives(module, &expected)?;
     // By backend, what the usual code gave on the first number of threads: the others must give the same bits.
     let mut first: BTreeMap<&str, Outcome> = BTreeMap::new();
     for way in ways {
@@ -134,7 +135,7 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
         } else if way.optimized {
             &optimized
         } else {
-            module
+            plain.as_ref().unwrap_or(module)
         };
         let found = match catch_unwind(AssertUnwindSafe(|| compiled(code, *way, jits))) {
             Ok(Ok(found)) => found,
@@ -195,6 +196,22 @@ fn optimize(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
         eprintln!("// before {culprit}\n{}", ravel_wir::print::print_module(&last));
     }
     Err(Failure { stage: culprit, what })
+}
+
+/// The module with its derivatives as code, and nothing else done to it; nothing if it has none.
+fn without_derivatives(module: &Module, expected: &Outcome) -> Result<Option<Module>, Failure> {
+    let is_derivative = |op: &Op| matches!(op, Op::Derive { .. } | Op::Detach(_));
+    if !module.funcs.values().any(|func| func.insts.values().any(|inst| is_derivative(&inst.op))) {
+        return Ok(None);
+    }
+    let fail = |what: String| Failure { stage: "derivatives alone".to_string(), what };
+    let result = catch_unwind(AssertUnwindSafe(|| ravel_opt::optimize(module.clone(), Level::None)));
+    let (result, _) = result.map_err(|panic| fail(panic_text(&*panic)))?.map_err(|e| fail(e.to_string()))?;
+    verify(&result).map_err(|errors| fail(format!("broken IR: {}", errors[0])))?;
+    match difference(expected, &interpret(&result)) {
+        None => Ok(Some(result)),
+        Some(what) => Err(fail(what)),
+    }
 }
 
 /// Optimises for a device, or eagerly.

@@ -38,6 +38,12 @@ fn all_ways_to_run_a_random_program_agree() {
     agree(&["--sac"], cases() / 10);
 }
 
+/// Derivatives of random functions: by the interpreter in both modes, and by differences.
+#[test]
+fn derivatives_of_a_random_function_agree() {
+    agree(&["--derive", "--interp-only"], cases() / 10);
+}
+
 /// Each case starts `ravel` up to three times: 200 of them.
 #[test]
 fn programs_with_changed_text_crash_nothing() {

@@ -58,7 +58,7 @@ pub fn number(val: &Val) -> Option<Num> {
 
 /// Whether there are infinitesimals in a value.
 pub fn is_varied(val: &Val) -> bool {
-    matches!(val, Val::Array(array) if array.duals.is_some())
+    matches!(val, Val::Array(array) if array.duals.iter().flatten().any(Option::is_some))
 }
 
 /// The value alone.

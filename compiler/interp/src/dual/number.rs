@@ -17,6 +17,9 @@ pub enum Num {
     Dual(Arc<Dual>),
 }
 
+/// The slope in an operand, from both operands and the result; nothing where it is constant.
+type Slope<'a> = &'a dyn Fn(&Num, &Num, &Num) -> Option<Num>;
+
 /// A number of a level above 0.
 #[derive(Clone, Debug)]
 pub struct Dual {
@@ -84,16 +87,11 @@ impl Num {
     }
 
     /// The same of two numbers, of which one at least has infinitesimals.
-    pub fn zip(
-        a: &Num,
-        b: &Num,
-        value: impl Fn(&Num, &Num) -> Num,
-        slopes: [&dyn Fn(&Num, &Num, &Num) -> Option<Num>; 2],
-    ) -> Num {
+    pub fn zip(a: &Num, b: &Num, value: impl Fn(&Num, &Num) -> Num, slopes: [Slope<'_>; 2]) -> Num {
         let level = a.level().max(b.level());
         let ((a, from_a), (b, from_b)) = (a.split(level), b.split(level));
         let primal = value(a, b);
-        let of = |parts: &[(u32, Num)], slope: &dyn Fn(&Num, &Num, &Num) -> Option<Num>| match parts {
+        let of = |parts: &[(u32, Num)], slope: Slope<'_>| match parts {
             [] => Vec::new(),
             _ => Num::scaled(parts, slope(a, b, &primal)),
         };
@@ -194,8 +192,7 @@ impl Div for &Num {
         match (self, other) {
             (Num::Real(a), Num::Real(b)) => Num::Real(a / b),
             _ => {
-                let slopes: [&dyn Fn(&Num, &Num, &Num) -> Option<Num>; 2] =
-                    [&|_, b, _| Some(&Num::Real(1.0) / b), &|_, b, y| Some(&-y / b)];
+                let slopes: [Slope<'_>; 2] = [&|_, b, _| Some(&Num::Real(1.0) / b), &|_, b, y| Some(&-y / b)];
                 Num::zip(self, other, |a, b| a / b, slopes)
             }
         }
