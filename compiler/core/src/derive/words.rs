@@ -1,6 +1,6 @@
 //! The words of errors in derivatives.
 
-use super::Parts;
+use super::{Asked, Parts, print_callee};
 use crate::diagnostics::count;
 use crate::ir::Form;
 use ravel_diagnostics::{Code, Diagnostic};
@@ -88,13 +88,6 @@ pub(super) fn no_variable(parts: &Parts<'_>, call: &ast::Call, expr: &ast::Expr,
     }
 }
 
-fn print_callee(call: &ast::Call) -> String {
-    match &call.callee.module {
-        Some(module) => format!("{module}::{}", call.callee.name),
-        None => call.callee.name.to_string(),
-    }
-}
-
 pub(super) fn twice(name: &str, at: Span, first: Span) -> Diagnostic {
     Diagnostic::error(Code::DerivedByOther, format!("the derivative is taken by `{name}` twice"))
         .at(at, "again here")
@@ -129,18 +122,49 @@ pub(super) fn not_mentioned(
     }
 }
 
-pub(super) fn seed_count(form: &str, variables: usize, seeds: usize, at: Span) -> Diagnostic {
-    let (title, shown) = match form.ends_with("jvp") {
-        true => (
+pub(super) fn seed_count(parts: &Parts<'_>, at: Span) -> Diagnostic {
+    let (form, variables, seeds) = (parts.name(), parts.wrt.len(), parts.seeds.len());
+    let (title, shown) = match parts.form {
+        Form::Jvp => (
             format!("`{form}` by {} takes {}, not {seeds}", count(variables, "variable"), count(variables, "tangent")),
-            format!("{form}(e, [x, y], tx, ty)"),
+            format!("`{form}(e, [x, y], tx, ty)`"),
         ),
-        false => (
+        Form::Vjp => (
             format!("`{form}` takes a cotangent for each real result of the expression, and none is given"),
-            format!("{form}(e, [x, y], s)"),
+            format!("`{form}(e, [x, y], s)`"),
+        ),
+        Form::Grad | Form::Check => (
+            format!("`{form}` takes nothing behind a list of variables"),
+            format!("`{form}(e, [x, y])`, or `{form}(e, x, y)`"),
         ),
     };
-    Diagnostic::error(Code::DerivativeCounts, title).at(at, "here").with_help(format!("as in `{shown}`"))
+    Diagnostic::error(Code::DerivativeCounts, title).at(at, "here").with_help(format!("as in {shown}"))
+}
+
+/// A call of which no function has as many results as the form needs; `counted` are the numbers of all and of real results.
+pub(super) fn no_such_results(parts: &Parts<'_>, asked: Asked, callee: &str, counted: &[(usize, usize)]) -> Diagnostic {
+    let given: Vec<String> = counted
+        .iter()
+        .map(|(all, real)| match all == real {
+            true => count(*all, "result"),
+            false => format!("{}, {real} of them real", count(*all, "result")),
+        })
+        .collect();
+    let form = parts.name();
+    let wanted = match asked {
+        Asked::All(n) => format!("{} of its expression besides the gradients", count(n, "result")),
+        Asked::Reals(n) => format!("{} of its expression", count(n, "real result")),
+        Asked::Twice(n) => format!("{n} results and tangents of its expression"),
+    };
+    let title = format!("`{form}` needs {wanted}, and `{callee}` gives {}", given.join(" or "));
+    let report = Diagnostic::error(Code::DerivativeCounts, title).at(parts.body.span, "this call");
+    match (parts.form, counted) {
+        (Form::Vjp, _) => report.with_note("a cotangent for each real result stands behind the variables"),
+        (Form::Grad, _) if !parts.with_value => {
+            report.with_help("`vjp` takes a weight for each real result; `stop_gradient` makes a result constant")
+        }
+        _ => report,
+    }
 }
 
 pub(super) fn result_count(form: &str, variables: usize, wanted: usize, at: Span) -> Diagnostic {
