@@ -17,6 +17,7 @@ use ravel_syntax::ast::{self, QName};
 use ravel_syntax::print_expr;
 use ravel_types::{Basic, Prim};
 
+mod check;
 mod words;
 
 /// The module whose names are forms.
@@ -188,7 +189,7 @@ impl<'t> Parts<'t> {
         let variables = self.wrt.len();
         match (self.form, self.with_value) {
             (Form::Grad, false) => (wanted == variables).then_some(Asked::Reals(1)),
-            (Form::Check, _) => (wanted == 1).then_some(Asked::Reals(1)),
+            (Form::Check, _) => (wanted == 1).then_some(Asked::All(1)),
             (Form::Vjp, false) => (wanted == variables).then_some(Asked::Reals(self.seeds.len())),
             (Form::Grad | Form::Vjp, true) => {
                 wanted.checked_sub(variables).filter(|results| *results > 0).map(Asked::All)
@@ -224,7 +225,8 @@ impl Body<'_, '_> {
             Special::StopGradient => Some(Counted::plain(self.stop_gradient(call), 1)),
             Special::Derive(form, with_value) => match Parts::new(form, with_value, call, count) {
                 Some(parts) => {
-                    let value = self.derive(call, &parts, count);
+                    let library = self.core.def(defs[0]).module;
+                    let value = self.derive(call, &parts, count, library);
                     Some(Counted::plain(value, count))
                 }
                 None => {
@@ -249,7 +251,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn derive(&mut self, call: &ast::Call, parts: &Parts<'_>, wanted: usize) -> Expr {
+    fn derive(&mut self, call: &ast::Call, parts: &Parts<'_>, wanted: usize, library: ModId) -> Expr {
         let before = self.core.reports.len();
         let wrt: Vec<Wrt> = parts.wrt.iter().filter_map(|name| self.variable(name, parts, call)).collect();
         for (k, one) in wrt.iter().enumerate() {
@@ -303,6 +305,9 @@ impl Body<'_, '_> {
             return make::error(call.span);
         }
         let derive = Derive { form: parts.form, with_value: parts.with_value, body, results, wrt, seeds };
+        if parts.form == Form::Check {
+            return self.checked_gradients(derive, library, call.span);
+        }
         make::expr(ExprKind::Derive(Box::new(derive)), call.span)
     }
 

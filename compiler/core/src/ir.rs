@@ -442,6 +442,7 @@ pub enum ExprKind {
     },
     /// Several values, as a call that gives several.
     Derive(Box<Derive>),
+    EachPart(Box<EachPart>),
     /// Runs the statements, which may assign slots of the function, then gives the value.
     Block {
         block: Block,
@@ -467,6 +468,28 @@ pub struct Derive {
     pub wrt: Vec<Wrt>,
     /// Of `vjp` a cotangent for each real result, of `jvp` a tangent for each variable.
     pub seeds: Vec<Expr>,
+}
+
+/// A function applied to each real part of a value: `set(part, number of the part, args...)`.
+#[derive(Clone, Debug)]
+pub struct EachPart {
+    pub gives: Gives,
+    pub set: SetId,
+    pub value: Expr,
+    /// The number of the first part.
+    pub first: i32,
+    pub args: Vec<Expr>,
+}
+
+/// What becomes of the results for all parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// The value with them in the place of the parts.
+    Value,
+    /// Their sum, a double.
+    Sum,
+    /// The greatest, a double.
+    Greatest,
 }
 
 /// What is asked of a derivative.

@@ -14,10 +14,11 @@ use ravel_types::{Basic, Scalar, Shape, Ty};
 use ravel_wir::{Frame as WirFrame, Mode, Op, Value, With, WithOp};
 use std::collections::BTreeSet;
 
+mod each_part;
 pub mod flow;
 mod paths;
 
-fn is_real(basic: Basic) -> bool {
+pub fn is_real(basic: Basic) -> bool {
     matches!(basic, Basic::Float | Basic::Double)
 }
 

@@ -89,6 +89,7 @@ impl Spec<'_> {
             ExprKind::Call { .. } | ExprKind::With(_) | ExprKind::Derive(_) => {
                 self.exprs(frame, e, 1).into_iter().next().unwrap_or(Val::Bottom)
             }
+            ExprKind::EachPart(each) => self.each_part(frame, each, e.span),
             ExprKind::Prim { prim, args } => {
                 let args = self.arguments(frame, args);
                 self.at(e.span);

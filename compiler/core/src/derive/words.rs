@@ -152,6 +152,7 @@ pub(super) fn no_such_results(parts: &Parts<'_>, asked: Asked, callee: &str, cou
         .collect();
     let form = parts.name();
     let wanted = match asked {
+        Asked::All(n) if parts.form == Form::Check => format!("{} of its expression", count(n, "result")),
         Asked::All(n) => format!("{} of its expression besides the gradients", count(n, "result")),
         Asked::Reals(n) => format!("{} of its expression", count(n, "real result")),
         Asked::Twice(n) => format!("{n} results and tangents of its expression"),
