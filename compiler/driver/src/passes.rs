@@ -66,6 +66,7 @@ pub(crate) fn failure(error: PassError) -> Failure {
         PassError::Unknown(_) => {
             Failure::Unsupported { position: "RAVEL_WITHOUT".to_string(), what: error.to_string() }
         }
+        PassError::Program { why, .. } => Failure::Unsupported { position: String::new(), what: why },
         PassError::Broken { .. } => Failure::Internal { stage: "the optimiser", what: error.to_string() },
     }
 }

@@ -1,11 +1,13 @@
 //! Values of the interpreter: scalars, arrays in row-major order, handles of runtime objects.
 
+use crate::dual::Num;
 use crate::rows::Rows;
 use ravel_runtime::array::Array;
 use ravel_types::{Elem, Scalar};
 use std::sync::Arc;
 
 /// A value. Its WIR type decides the form: rank 0 is `Scalar` or `Handle`; any other, an unknown rank included, is `Array`.
+/// So is, in a `derive`, a scalar that has infinitesimals.
 #[derive(Clone, Debug)]
 pub enum Val {
     Scalar(Scalar),
@@ -22,6 +24,8 @@ pub struct Arr {
     pub data: Data,
     /// Who has which rows, if ranks are simulated and have some each; with nothing here, all have all.
     pub(crate) rows: Option<Box<Rows>>,
+    /// In a `derive`: the elements that have infinitesimals, as numbers with these. The real numbers in them are the elements.
+    pub(crate) duals: Option<Vec<Option<Num>>>,
 }
 
 /// Elements in row-major order.
@@ -77,7 +81,7 @@ impl Val {
 impl Arr {
     /// An array of these elements, as many as the shape says.
     pub fn new(elem: Elem, shape: Vec<i64>, data: Data) -> Arr {
-        Arr { elem, shape, data, rows: None }
+        Arr { elem, shape, data, rows: None, duals: None }
     }
 
     /// An array of `count` zeros: zero bytes, null handles, blanks for `char`.
@@ -120,6 +124,9 @@ impl Arr {
 
     fn put_scalar(&mut self, i: usize, value: Scalar) {
         let size = self.elem.bytes();
+        if let Some(duals) = &mut self.duals {
+            duals[i] = None;
+        }
         if let Data::Bytes(bytes) = &mut self.data {
             bytes[i * size..(i + 1) * size].copy_from_slice(&value.bits().to_le_bytes()[..size]);
         }
@@ -134,11 +141,16 @@ impl Arr {
             }
             Data::Handles(handles) => Data::Handles(handles[at..at + count].to_vec()),
         };
-        Arr::new(self.elem, shape, data)
+        let duals = self.duals.as_ref().map(|duals| &duals[at..at + count]);
+        let duals = duals.filter(|duals| duals.iter().any(Option::is_some)).map(<[_]>::to_vec);
+        Arr { duals, ..Arr::new(self.elem, shape, data) }
     }
 
     /// Element `i` as a value of rank 0.
     pub fn element(&self, i: usize) -> Val {
+        if self.duals.as_ref().is_some_and(|duals| duals[i].is_some()) {
+            return Val::Array(Arc::new(self.slice(i, 1, Vec::new())));
+        }
         match &self.data {
             Data::Handles(handles) => Val::Handle(handles[i].clone()),
             Data::Bytes(_) => match self.scalar(i) {
@@ -153,15 +165,27 @@ impl Arr {
         match (value, &mut self.data) {
             (Val::Scalar(s), _) => self.put_scalar(at, *s),
             (Val::Handle(h), Data::Handles(handles)) => handles[at] = h.clone(),
-            (Val::Array(a), data) => match (&a.data, data) {
-                (Data::Bytes(from), Data::Bytes(to)) => {
-                    let at = at * self.elem.bytes();
-                    to[at..at + from.len()].copy_from_slice(from);
+            (Val::Array(a), data) => {
+                match (&a.data, data) {
+                    (Data::Bytes(from), Data::Bytes(to)) => {
+                        let at = at * self.elem.bytes();
+                        to[at..at + from.len()].copy_from_slice(from);
+                    }
+                    (Data::Handles(from), Data::Handles(to)) => to[at..at + from.len()].clone_from_slice(from),
+                    _ => {}
                 }
-                (Data::Handles(from), Data::Handles(to)) => to[at..at + from.len()].clone_from_slice(from),
-                _ => {}
-            },
+                self.put_duals(at, a);
+            }
             _ => {}
+        }
+    }
+
+    fn put_duals(&mut self, at: usize, from: &Arr) {
+        let count = self.count();
+        match (&mut self.duals, &from.duals) {
+            (None, None) => {}
+            (Some(to), None) => to[at..at + from.count()].fill(None),
+            (to, Some(from)) => to.get_or_insert_with(|| vec![None; count])[at..at + from.len()].clone_from_slice(from),
         }
     }
 }

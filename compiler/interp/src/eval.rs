@@ -1,6 +1,7 @@
 //! Functions, regions and all instructions but with-loops.
 
 use crate::array::{Arr, Data, Val};
+use crate::dual::{self, Derive};
 use crate::dynamic;
 use crate::last_use::{LastUses, last_uses};
 use crate::ranks::Ranks;
@@ -34,6 +35,8 @@ pub struct Machine<'m> {
     most_stack: usize,
     /// Calls under way.
     depth: usize,
+    /// Derivatives under way, one in the other.
+    pub(crate) level: u32,
 }
 
 /// One call.
@@ -63,6 +66,7 @@ impl<'m> Machine<'m> {
             stack_base: stack_address(),
             most_stack,
             depth: 0,
+            level: 0,
         }
     }
 
@@ -85,7 +89,9 @@ impl<'m> Machine<'m> {
 
     /// Tells of the array that an instruction made.
     fn allocated(&mut self, value: &Val, span: Span) {
-        if let (Some(observer), Val::Array(array)) = (&mut self.observer, value) {
+        if let (Some(observer), Val::Array(array)) = (&mut self.observer, value)
+            && !(array.shape.is_empty() && dual::is_varied(value))
+        {
             let bytes = array.count() * array.elem.bytes();
             observer.event(Event::Allocation { elem: array.elem, shape: &array.shape, bytes }, span);
         }
@@ -151,6 +157,9 @@ impl<'m> Machine<'m> {
                 }
             }
             Op::With(with) => self.with_loop(frame, inst, with)?,
+            Op::Derive { mode, args, seeds, body } => {
+                self.derive(frame, inst, Derive { mode: *mode, args, seeds, body: *body })?
+            }
             Op::Call { func: callee, args } => {
                 let args = frame.read_all(inst, args)?;
                 self.observed_call(*callee, args, data.span)?
@@ -158,6 +167,12 @@ impl<'m> Machine<'m> {
             Op::Native { symbol, args, fixed, .. } => {
                 let args = frame.read_all(inst, args)?;
                 let types: Vec<Ty> = data.results.iter().map(|v| func.ty(*v).clone()).collect();
+                if types.iter().any(|ty| ty.elem.is_float()) && args.iter().any(dual::is_varied) {
+                    let problem = format!(
+                        "the native `{symbol}` has no derivative, but its arguments depend on a variable of one"
+                    );
+                    return Err(frame.internal(data.span, problem));
+                }
                 let outcome = match (self.natives)(symbol) {
                     Some(native) => Some(crate::natives::call(native, args, *fixed, &types)),
                     None => {
@@ -172,7 +187,13 @@ impl<'m> Machine<'m> {
             }
             Op::GlobalGet(global) => vec![self.globals[global_index(*global)].clone()],
             Op::GlobalSet(global, value) => {
-                self.globals[global_index(*global)] = frame.get(*value, data.span)?;
+                let val = frame.get(*value, data.span)?;
+                if dual::is_varied(&val) {
+                    let name = &self.module.globals[*global].name;
+                    let problem = format!("the global `{name}` would depend on a variable of a derivative");
+                    return Err(frame.internal(data.span, problem));
+                }
+                self.globals[global_index(*global)] = val;
                 Vec::new()
             }
             Op::Check { cond, fault } => {
@@ -250,7 +271,7 @@ impl<'m> Frame<'m> {
                 (Shape::Unknown, Val::Array(_)) => true,
                 (Shape::Unknown, _) => false,
                 (Shape::Known(e), Val::Array(a)) => {
-                    !e.is_empty()
+                    (!e.is_empty() || a.duals.is_some())
                         && a.shape.len() == e.len()
                         && e.iter().zip(&a.shape).all(|(e, n)| e.as_const().is_none_or(|c| i64::from(c) == *n))
                 }
@@ -308,8 +329,16 @@ impl<'m> Frame<'m> {
     fn scalar(&self, value: Value, span: Span) -> Run<Scalar> {
         match &self.values[index(value)] {
             Some(Val::Scalar(s)) => Ok(*s),
+            Some(Val::Array(a)) if a.shape.is_empty() && a.duals.is_some() => {
+                a.scalar(0).ok_or_else(|| self.internal(span, "infinitesimals of an object"))
+            }
             _ => Err(self.internal(span, format!("{value} is no scalar"))),
         }
+    }
+
+    /// The value, if it is a scalar that has infinitesimals.
+    fn varied(&self, value: Value) -> Option<&Val> {
+        self.values[index(value)].as_ref().filter(|val| dual::is_varied(val))
     }
 
     fn array(&self, value: Value, span: Span) -> Run<Arc<Arr>> {
@@ -358,9 +387,9 @@ impl<'m> Frame<'m> {
         })
     }
 
-    fn evaluated(&self, result: Result<Scalar, EvalFault>, span: Span) -> Run<Val> {
+    fn evaluated(&self, result: Result<Scalar, EvalFault>, span: Span) -> Run<Scalar> {
         match result {
-            Ok(s) => Ok(Val::Scalar(s)),
+            Ok(s) => Ok(s),
             Err(EvalFault::DivisionByZero) => Err(self.internal(span, "a division by zero that no check stopped")),
             Err(EvalFault::Undefined) => Err(self.internal(span, "an operation on the wrong types")),
         }
@@ -381,10 +410,19 @@ impl<'m> Frame<'m> {
                 let shape = ty.shape.constants().unwrap_or_default().into_iter().map(i64::from).collect();
                 Val::Array(Arc::new(Arr::from_scalars(elem, shape, &data.values)))
             }
-            Op::Un(op, a) => self.evaluated(eval_un(*op, self.scalar(*a, span)?), span)?,
-            Op::Bin(op, a, b) => self.evaluated(eval_bin(*op, self.scalar(*a, span)?, self.scalar(*b, span)?), span)?,
+            Op::Un(op, a) => {
+                let scalar = self.evaluated(eval_un(*op, self.scalar(*a, span)?), span)?;
+                self.varied(*a).map_or(Val::Scalar(scalar), |a| dual::un(*op, a, scalar))
+            }
+            Op::Bin(op, a, b) => {
+                let scalar = self.evaluated(eval_bin(*op, self.scalar(*a, span)?, self.scalar(*b, span)?), span)?;
+                match self.varied(*a).or(self.varied(*b)) {
+                    Some(_) => dual::bin(*op, &self.get(*a, span)?, &self.get(*b, span)?, scalar),
+                    None => Val::Scalar(scalar),
+                }
+            }
             Op::Convert(a) => match eval_convert(self.scalar(*a, span)?, elem) {
-                Some(s) => Val::Scalar(s),
+                Some(s) => self.varied(*a).map_or(Val::Scalar(s), |a| dual::convert(a, s)),
                 None => return Err(self.internal(span, "no such conversion")),
             },
             Op::Select { cond, then, els } => {
@@ -484,6 +522,7 @@ impl<'m> Frame<'m> {
                 dynamic::narrow(val, ty).map_err(|f| self.fault(span, f))?
             }
             Op::Opaque(a) => self.get(*a, span)?,
+            Op::Detach(a) => dual::detach(self.get(*a, span)?, ty.is_scalar()),
             _ => return Err(self.internal(span, "an instruction in the wrong place")),
         })
     }

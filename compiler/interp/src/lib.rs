@@ -3,10 +3,11 @@
 //! It follows the semantics in the header of [`ravel_wir`] to the letter: with-loops run in row-major order, folds in order.
 //! It trusts no earlier stage: indices, cell shapes and the disjointness of partitions are verified although checks stand
 //! before them, and a violation is a [`RunError::Internal`]. An `update` of an array that nobody else holds and nothing
-//! reads later happens in place, so that loops over `a[i] = e` are linear.
+//! reads later happens in place, so that loops over `a[i] = e` are linear. A `derive` runs as it stands, with dual numbers.
 #![forbid(unsafe_code)]
 
 mod array;
+mod dual;
 mod dynamic;
 mod eval;
 mod last_use;

@@ -2,6 +2,7 @@
 
 use crate::Event;
 use crate::array::{Arr, Val};
+use crate::dual;
 use crate::eval::{Frame, Machine, Run, int_val, int_vector, position};
 use crate::rows::Rows;
 use ravel_runtime::buffer::count_of;
@@ -123,7 +124,9 @@ impl<'m> Machine<'m> {
                 let mut next = self.region(frame, *region, vec![acc, cell])?;
                 next.pop().ok_or_else(|| frame.internal(span, "a fold function without a result"))
             }
-            WithOp::Fold { combine: Combine::Op(op), .. } => elementwise(frame, *op, acc, &cell, span),
+            WithOp::Fold { combine: Combine::Op(op), neutral, .. } => {
+                elementwise(frame, *op, acc, &cell, frame.func.ty(*neutral).is_scalar(), span)
+            }
             _ => Err(frame.internal(span, "not a fold")),
         }
     }
@@ -131,13 +134,24 @@ impl<'m> Machine<'m> {
 
 /// The number of a sum of `float` that regroups.
 fn float_sum(op: &WithOp, val: &Val) -> Option<f32> {
-    match (op, val) {
-        (WithOp::Fold { combine: Combine::Op(BinOp::Add), .. }, Val::Scalar(Scalar::F32(x))) => Some(*x),
+    match op {
+        WithOp::Fold { combine: Combine::Op(BinOp::Add), .. } => float(val),
         _ => None,
     }
 }
 
-fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, span: Span) -> Run<Val> {
+fn float(val: &Val) -> Option<f32> {
+    match val {
+        Val::Scalar(Scalar::F32(x)) => Some(*x),
+        Val::Array(a) if a.shape.is_empty() && dual::is_varied(val) => match a.scalar(0) {
+            Some(Scalar::F32(x)) => Some(x),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, is_scalar: bool, span: Span) -> Run<Val> {
     let failed = |e: EvalFault| match e {
         EvalFault::DivisionByZero => frame.fault(span, fault::division()),
         EvalFault::Undefined => frame.internal(span, "a fold operation on the wrong types"),
@@ -145,13 +159,20 @@ fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, span: Span) -
     if acc.shape() != cell.shape() {
         return Err(frame.fault(span, fault::shapes("the cells of a with-loop", acc.shape(), cell.shape())));
     }
+    let values = |a: &Val, b: &Val| {
+        let Some((x, y)) = a.scalars().zip(b.scalars()) else {
+            return Err(frame.internal(span, "a fold of handles"));
+        };
+        x.into_iter().zip(y).map(|(x, y)| eval_bin(op, x, y).map_err(failed)).collect::<Run<Vec<Scalar>>>()
+    };
+    if dual::is_varied(&acc) || dual::is_varied(cell) {
+        let values = values(&acc, cell)?;
+        return Ok(dual::fold(op, acc, cell, &values, is_scalar));
+    }
     match (acc, cell) {
         (Val::Scalar(a), Val::Scalar(b)) => eval_bin(op, a, *b).map(Val::Scalar).map_err(failed),
-        (Val::Array(a), Val::Array(b)) => {
-            let pairs = Val::Array(a.clone()).scalars().zip(Val::Array(b.clone()).scalars());
-            let Some((x, y)) = pairs else { return Err(frame.internal(span, "a fold of handles")) };
-            let values: Vec<Scalar> =
-                x.into_iter().zip(y).map(|(x, y)| eval_bin(op, x, y).map_err(failed)).collect::<Run<_>>()?;
+        (Val::Array(a), Val::Array(_)) => {
+            let values = values(&Val::Array(a.clone()), cell)?;
             Ok(Val::Array(Arc::new(Arr::from_scalars(a.elem, a.shape.clone(), &values))))
         }
         _ => Err(frame.internal(span, "accumulator and cell differ in kind")),
@@ -329,11 +350,11 @@ fn write_cell(frame: &Frame<'_>, building: &mut Building, index: &[i64], cell: &
 
 fn finish(frame: &Frame<'_>, building: Building, rows: Option<Box<Rows>>, span: Span) -> Run<Val> {
     let (mut array, ty) = match building {
-        Building::Fold { acc: Val::Scalar(Scalar::F32(total)), lost } => {
+        Building::Fold { acc, lost } => {
+            let Some(total) = float(&acc) else { return Ok(acc) };
             let sum = (f64::from(total) + lost) as f32;
-            return Ok(Val::Scalar(Scalar::F32(if sum.is_nan() { total } else { sum })));
+            return Ok(dual::convert(&acc, Scalar::F32(if sum.is_nan() { total } else { sum })));
         }
-        Building::Fold { acc, .. } => return Ok(acc),
         Building::Array { array: Some(array), ty, .. } => (array, ty),
         // No index at all: the cell shape is what was said, the default's, or what the type knows.
         Building::Array { frame: lead, cell, default, ty, .. } => {

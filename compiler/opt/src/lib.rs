@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod device;
+mod differentiate;
 mod edit;
 mod facts;
 mod fusion;

@@ -56,6 +56,8 @@ pub struct Context {
     /// By function: it reads a clock, or calls a function that does.
     pub clocks: Vec<bool>,
     pub remarks: Vec<Remark>,
+    /// What a pass that must do its work could not do, and where: an error of the program.
+    pub failure: Option<(Span, String)>,
     /// The pass that is running, and the function.
     pub pass: &'static str,
     pub func: String,
@@ -162,6 +164,11 @@ impl Context {
 
     pub fn reads_clock(&self, func: FuncId) -> bool {
         self.clocks.get(func.as_u32() as usize).copied().unwrap_or(false)
+    }
+
+    /// Notes that the program cannot be compiled; the first reason counts.
+    pub fn fail(&mut self, span: Span, why: impl Into<String>) {
+        self.failure.get_or_insert_with(|| (span, why.into()));
     }
 
     pub fn applied(&mut self, span: Span, what: impl Into<String>) {

@@ -3,6 +3,7 @@
 //! An entry is a pass, or a group that tidies up, and why it stands there: what must have run before, and what comes behind needs of it.
 
 use crate::device::keep_on_device;
+use crate::differentiate;
 use crate::fusion::{
     flatten_folds, fold_with_loops, fuse, fuse_folds, fuse_nested, scalarize, split_cells, split_checks,
     split_operators,
@@ -39,6 +40,12 @@ pub const FIRST: &[Entry] = &[
     (&[&inline::PASS], "First of all: bodies come together, and all else looks at one function at a time."),
     (&[&pin_clocks::PASS], "Behind inline, which brings clocks into their callers; before anything moves or folds."),
 ];
+
+/// Runs at every level, for nothing behind it knows derivatives.
+pub const DERIVE: &[Entry] = &[(
+    &[&differentiate::PASS],
+    "Behind inline, since it looks at one function; before folding, which then sees primal and adjoint.",
+)];
 
 /// Runs over each function until nothing changes.
 pub const CYCLE: &[Entry] = &[
@@ -162,9 +169,10 @@ pub const END: &[Entry] = &[
 ];
 
 /// All orders by name.
-pub fn orders() -> [(&'static str, &'static [Entry]); 7] {
+pub fn orders() -> [(&'static str, &'static [Entry]); 8] {
     [
         ("first", FIRST),
+        ("derive", DERIVE),
         ("cycle", CYCLE),
         ("last", LAST),
         ("lanes", LANES),

@@ -4,6 +4,7 @@ use crate::motion::version_shifts;
 use crate::pass::{Context, Folded, Pass, Remark, Run, Undecided};
 use crate::pipeline::names::find_pass;
 use crate::pipeline::orders::{self, Entry};
+use ravel_source::Span;
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -28,6 +29,8 @@ pub enum Level {
 pub enum PassError {
     /// No pass of that name.
     Unknown(String),
+    /// The program has something that cannot be compiled.
+    Program { span: Span, why: String },
     /// The pass broke the IR: a bug of the pass; or the input was broken, and the name says so.
     Broken { pass: &'static str, problems: Vec<String> },
 }
@@ -35,6 +38,7 @@ pub enum PassError {
 impl fmt::Display for PassError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            PassError::Program { why, .. } => f.write_str(why),
             PassError::Unknown(name) => write!(f, "there is no pass `{name}`"),
             PassError::Broken { pass, problems } => write!(f, "after {pass}: {}", problems.join("; ")),
         }
@@ -134,11 +138,16 @@ fn whole(
     runner.cx.for_device = settings.for_device;
     let lanes = if settings.for_device { orders::DEVICE } else { orders::LANES };
     let stages: &[(&[Entry], usize)] = match settings.level {
-        Level::None => &[],
-        Level::Quick => &[(orders::QUICK, 1), (orders::END, 1)],
-        Level::Full | Level::Eager => {
-            &[(orders::FIRST, 1), (orders::CYCLE, MAX_TURNS), (orders::LAST, 1), (lanes, 1), (orders::END, 1)]
-        }
+        Level::None => &[(orders::DERIVE, 1)],
+        Level::Quick => &[(orders::DERIVE, 1), (orders::QUICK, 1), (orders::END, 1)],
+        Level::Full | Level::Eager => &[
+            (orders::FIRST, 1),
+            (orders::DERIVE, 1),
+            (orders::CYCLE, MAX_TURNS),
+            (orders::LAST, 1),
+            (lanes, 1),
+            (orders::END, 1),
+        ],
     };
     for &(order, most) in stages {
         let passes = || order.iter().flat_map(|(passes, _)| *passes).filter(|pass| !without.contains(&pass.name));
@@ -208,6 +217,9 @@ impl Runner {
             let changed = run(&mut self.module, &mut self.cx);
             if changed {
                 touched.fill(true);
+            }
+            if let Some((span, why)) = self.cx.failure.take() {
+                return Err(PassError::Program { span, why });
             }
             self.check(pass.name)?;
             return Ok(changed);

@@ -1,0 +1,573 @@
+//! Terms become values: with-loops over the array's own index set where their indices can be inverted, folds of updates otherwise.
+
+use crate::differentiate::adjoint::{Index, Level, LevelKind, Term};
+use crate::differentiate::invert::{Cond, Free, Inverse, Quotient, Var, invert};
+use crate::differentiate::reverse::Reverse;
+use crate::differentiate::state::Result;
+use crate::edit::Copier;
+use crate::facts::{Atom, Lin};
+use ravel_types::{BinOp, Elem, HashMap, Ty, UnOp};
+use ravel_wir::{Combine, Frame, Generator, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
+
+/// Operations of an index that are looked at.
+const MOST_DEPTH: u32 = 16;
+
+/// How the indices of a term are found from those of the array.
+struct Plan {
+    inverse: Inverse,
+    target: Vec<Value>,
+    /// Extents of the array.
+    extents: Vec<Value>,
+}
+
+/// Forms of integers in terms of parameters of levels and of what is there at a place.
+struct Forms<'r, 's> {
+    reverse: &'r mut Reverse<'s>,
+    at: Region,
+    levels: Vec<Level>,
+    vars: Vec<Value>,
+    known: HashMap<Value, Lin>,
+}
+
+impl Reverse<'_> {
+    /// Values whose sum the terms are; all of them are inside of levels.
+    pub fn gather(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Vec<Value>> {
+        let mut values = Vec::new();
+        for term in terms {
+            let value = match self.plan(at, of, &term) {
+                Some(plan) => self.gathered(at, of, &term, &plan)?,
+                None => self.scattered(at, of, &term)?,
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    fn plan(&mut self, at: Region, of: Value, term: &Term) -> Option<Plan> {
+        let Index::Known(index) = &term.index else { return None };
+        if self.state.ty(of).rank().is_none() && !index.is_empty() {
+            return None;
+        }
+        let mut vars = Vec::new();
+        let mut constraints = Vec::new();
+        let mut steps = Vec::new();
+        let mut forms =
+            Forms { reverse: self, at, levels: term.levels.clone(), vars: Vec::new(), known: HashMap::default() };
+        for level in &term.levels {
+            let LevelKind::Part(generator) = forms.reverse.levels[*level].kind.clone() else { continue };
+            let Generator::Known { lower, upper, step, width } = generator else { return None };
+            let params = forms.reverse.state.func.regions[forms.reverse.levels[*level].region].params.clone();
+            for (axis, &param) in params.iter().enumerate() {
+                let (low, high) = (forms.of(lower[axis])?, forms.of(upper[axis])?);
+                let by = match &step {
+                    Some(step) => i64::from(forms.reverse.state.defs.int(forms.reverse.state.func, step[axis])?),
+                    None => 1,
+                };
+                let wide = match &width {
+                    Some(width) => i64::from(forms.reverse.state.defs.int(forms.reverse.state.func, width[axis])?),
+                    None => 1,
+                };
+                if by == 1 || wide >= by {
+                    vars.push(Var { value: param, lower: Some(low), upper: Some(high) });
+                    forms.vars.push(param);
+                    continue;
+                }
+                // The index is the lower bound, whole steps, and what is within the width.
+                let number = forms.reverse.name();
+                let mut x = low.add_scaled(&Lin::atom(Atom::Value(number)), by)?;
+                vars.push(Var { value: number, lower: Some(Lin::constant(0)), upper: None });
+                if wide > 1 {
+                    let within = forms.reverse.name();
+                    x = x.add(&Lin::atom(Atom::Value(within)))?;
+                    vars.push(Var { value: within, lower: Some(Lin::constant(0)), upper: Some(Lin::constant(wide)) });
+                }
+                constraints.push(x.sub(&high)?.plus(1));
+                forms.vars.push(param);
+                forms.known.insert(param, x.clone());
+                steps.push((param, x));
+            }
+        }
+        let rows = index.iter().map(|i| forms.of(*i)).collect::<Option<Vec<Lin>>>()?;
+        let target: Vec<Value> = index.iter().map(|_| self.name()).collect();
+        let mut names: Vec<Value> = (0..4).map(|_| self.name()).collect();
+        let spare = names[0];
+        let mut inverse = invert(&vars, constraints, &rows, &target, &mut || names.pop().unwrap_or(spare))?;
+        // Parameters that steps define come last.
+        for (param, x) in steps {
+            inverse.defined.push((param, Quotient { of: x, by: 1 }));
+        }
+        let extents = self.state.extents(at, of, 0);
+        Some(Plan { inverse, target, extents })
+    }
+
+    /// A value that only forms mention, or that becomes a parameter.
+    fn name(&mut self) -> Value {
+        let v = self.state.func.new_value(Ty::scalar(Elem::I32));
+        self.state.home[v] = None.into();
+        v
+    }
+
+    /// A with-loop over the array.
+    fn gathered(&mut self, at: Region, of: Value, term: &Term, plan: &Plan) -> Result<Value> {
+        let ty = self.state.ty(of);
+        let lead = plan.target.len();
+        if lead == 0 {
+            let mut values = HashMap::default();
+            return self.cell(at, of, term, plan, &mut values);
+        }
+        let body = self.state.branch();
+        let mut values = HashMap::default();
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
+        for (axis, bounds) in plan.inverse.target.iter().enumerate() {
+            let p = self.state.func.add_param(body, Ty::scalar(Elem::I32));
+            values.insert(plan.target[axis], p);
+            let none = HashMap::default();
+            let (zero, extent) = (self.state.int(at, 0), plan.extents[axis]);
+            let mut low = zero;
+            for bound in &bounds.lower {
+                if bound.of.as_const().is_some_and(|c| c <= 0) {
+                    continue;
+                }
+                let bound = self.ceiling(at, bound, &none);
+                low = self.state.bin(at, BinOp::Max, low, bound);
+            }
+            let mut high = extent;
+            let last = self.leaf(extent).plus(-1);
+            for bound in &bounds.upper {
+                // Nothing is left out where the bound lies beyond the array.
+                let beyond = last.scale(bound.by).and_then(|last| bound.of.sub(&last)).and_then(|d| d.as_const());
+                if beyond.is_some_and(|d| d >= 0) {
+                    continue;
+                }
+                let bound = Quotient { of: bound.of.plus(bound.by), by: bound.by };
+                let bound = self.floor(at, &bound, &none);
+                high = self.state.bin(at, BinOp::Min, high, bound);
+            }
+            lower.push(low);
+            upper.push(high);
+        }
+        self.state.settle(body);
+        self.state.defs.add_region(self.state.func, body);
+        let cell = self.cell(body, of, term, plan, &mut values)?;
+        self.state.func.regions[body].yields = vec![cell];
+        let cell = (lead == plan.extents.len()).then(Vec::new).unwrap_or_else(|| plan.extents[lead..].to_vec());
+        let generator = Generator::Known { lower, upper, step: None, width: None };
+        let frame = Frame::Known(plan.extents[..lead].to_vec());
+        let op = WithOp::Genarray { frame, cell: Some(cell), default: None };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+        Ok(self.with1(at, with, ty))
+    }
+
+    /// What reaches one place: conditions, then the sum over free variables.
+    fn cell(
+        &mut self,
+        at: Region,
+        of: Value,
+        term: &Term,
+        plan: &Plan,
+        values: &mut HashMap<Value, Value>,
+    ) -> Result<Value> {
+        let free: Vec<Value> = plan.inverse.free.iter().map(|f| f.value).collect();
+        let defined: Vec<Value> = plan.inverse.defined.iter().map(|(v, _)| *v).collect();
+        let mentions = |cond: &Cond| {
+            let lin = match cond {
+                Cond::Zero(lin) | Cond::NotPositive(lin) => lin,
+                Cond::Multiple(q) => &q.of,
+            };
+            free.iter().chain(&defined).any(|v| lin.mentions(Atom::Value(*v)))
+        };
+        let (inner, outer): (Vec<&Cond>, Vec<&Cond>) = plan.inverse.conds.iter().partition(|c| mentions(c));
+        let zeros =
+            |s: &mut crate::differentiate::state::State, at: Region, y: &[Value]| vec![s.zeros_like(at, y[0], 0)];
+        if outer.is_empty() {
+            return self.sum_free(at, of, term, plan, 0, &inner, values);
+        }
+        let cond = self.all(at, &outer, values);
+        let then = self.state.branch();
+        let value = self.sum_free(then, of, term, plan, 0, &inner, values)?;
+        self.state.func.regions[then].yields = vec![value];
+        let els = self.state.branch();
+        let zero = zeros(&mut self.state, els, &[value]);
+        self.state.func.regions[els].yields = zero;
+        let ty = self.state.ty(value);
+        Ok(self.state.emit(at, Op::If { cond, then, els }, ty))
+    }
+
+    /// The sum over the free variables from a number on, as folds; those whose bounds do not depend on each other are axes of one.
+    #[expect(clippy::too_many_arguments, reason = "one recursion")]
+    fn sum_free(
+        &mut self,
+        at: Region,
+        of: Value,
+        term: &Term,
+        plan: &Plan,
+        first: usize,
+        conds: &[&Cond],
+        values: &mut HashMap<Value, Value>,
+    ) -> Result<Value> {
+        let free = &plan.inverse.free;
+        if first == free.len() {
+            return self.site(at, of, term, plan, conds, values);
+        }
+        let mut end = first + 1;
+        let depends = |f: &Free, on: &[Free]| {
+            f.lower.iter().chain(&f.upper).any(|q| on.iter().any(|v| q.of.mentions(Atom::Value(v.value))))
+        };
+        while end < free.len() && !depends(&free[end], &free[first..end]) {
+            end += 1;
+        }
+        let body = self.state.branch();
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
+        for f in &free[first..end] {
+            let mut low = None;
+            for bound in &f.lower {
+                let bound = self.ceiling(at, bound, values);
+                low = Some(low.map_or(bound, |low| self.state.bin(at, BinOp::Max, low, bound)));
+            }
+            let mut high = None;
+            for bound in &f.upper {
+                let bound = Quotient { of: bound.of.plus(bound.by), by: bound.by };
+                let bound = self.floor(at, &bound, values);
+                high = Some(high.map_or(bound, |high| self.state.bin(at, BinOp::Min, high, bound)));
+            }
+            let (Some(low), Some(high)) = (low, high) else { return self.state.refuse("a sum without bounds") };
+            lower.push(low);
+            upper.push(high);
+        }
+        for f in &free[first..end] {
+            let p = self.state.func.add_param(body, Ty::scalar(Elem::I32));
+            values.insert(f.value, p);
+        }
+        self.state.settle(body);
+        self.state.defs.add_region(self.state.func, body);
+        let cell = self.sum_free(body, of, term, plan, end, conds, values)?;
+        self.state.func.regions[body].yields = vec![cell];
+        let neutral = self.state.zeros_like(at, of, plan.target.len());
+        let ty = self.state.ty(neutral);
+        let generator = Generator::Known { lower, upper, step: None, width: None };
+        let op = WithOp::Fold { neutral, combine: Combine::Op(BinOp::Add), stop: None };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+        Ok(self.with1(at, with, ty))
+    }
+
+    /// The term at one index of all its levels.
+    fn site(
+        &mut self,
+        at: Region,
+        of: Value,
+        term: &Term,
+        plan: &Plan,
+        conds: &[&Cond],
+        values: &mut HashMap<Value, Value>,
+    ) -> Result<Value> {
+        for (v, q) in &plan.inverse.defined {
+            let x = self.floor(at, q, values);
+            values.insert(*v, x);
+        }
+        let mut copier = Copier::default();
+        for level in &term.levels {
+            if let LevelKind::Part(_) = self.levels[*level].kind {
+                for p in self.state.func.regions[self.levels[*level].region].params.clone() {
+                    if let Some(x) = values.get(&p) {
+                        copier.values.insert(p, *x);
+                    }
+                }
+            }
+        }
+        if conds.is_empty() {
+            return self.replayed(at, of, term, 0, &mut copier);
+        }
+        let cond = self.all(at, conds, values);
+        let then = self.state.branch();
+        let value = self.replayed(then, of, term, 0, &mut copier)?;
+        self.choice(at, cond, then, value)
+    }
+
+    /// A branch that gives a value, or zero.
+    fn choice(&mut self, at: Region, cond: Value, then: Region, value: Value) -> Result<Value> {
+        self.state.func.regions[then].yields = vec![value];
+        let els = self.state.branch();
+        let zero = self.state.zeros_like(els, value, 0);
+        self.state.func.regions[els].yields = vec![zero];
+        let ty = self.state.ty(value);
+        Ok(self.state.emit(at, Op::If { cond, then, els }, ty))
+    }
+
+    /// The code of the levels from a number on, and the term's value behind it.
+    fn replayed(&mut self, at: Region, of: Value, term: &Term, first: usize, copier: &mut Copier) -> Result<Value> {
+        let needs = self.needs_by_level(&term.levels, &self.wanted(term));
+        let mut k = first;
+        while k < term.levels.len() {
+            let level = term.levels[k];
+            if let LevelKind::Branch(cond, taken) = self.levels[level].kind {
+                let cond = copier.value(cond);
+                let cond = if taken { cond } else { self.state.un(at, UnOp::Not, cond) };
+                let then = self.state.branch();
+                self.replay(then, copier, level, &needs[k]);
+                let value = self.replayed(then, of, term, k + 1, copier)?;
+                return self.choice(at, cond, then, value);
+            }
+            self.replay(at, copier, level, &needs[k]);
+            k += 1;
+        }
+        let value = copier.value(term.value);
+        let guard = term.guard.map(|g| copier.value(g));
+        Ok(self.guarded(at, &Term { guard, ..Term::here(value) }))
+    }
+
+    fn wanted(&self, term: &Term) -> Vec<Value> {
+        [term.value].into_iter().chain(term.guard).collect()
+    }
+
+    // Integers.
+
+    fn leaf(&self, v: Value) -> Lin {
+        match self.state.defs.int(self.state.func, v) {
+            Some(k) => Lin::constant(i64::from(k)),
+            None => Lin::atom(Atom::Value(v)),
+        }
+    }
+
+    /// A form as code.
+    fn sum_of(&mut self, at: Region, lin: &Lin, values: &HashMap<Value, Value>) -> Value {
+        let mut total: Option<Value> = None;
+        for (atom, k) in &lin.terms {
+            let Atom::Value(v) = atom else { continue };
+            let v = values.get(v).copied().unwrap_or(*v);
+            let (op, term) = match *k {
+                1 => (BinOp::Add, v),
+                -1 if total.is_some() => (BinOp::Sub, v),
+                k => {
+                    let k = self.state.int(at, k as i32);
+                    (BinOp::Add, self.state.bin(at, BinOp::Mul, v, k))
+                }
+            };
+            total = Some(match total {
+                Some(total) => self.state.bin(at, op, total, term),
+                None => term,
+            });
+        }
+        match total {
+            Some(total) if lin.c == 0 => total,
+            Some(total) => {
+                let c = self.state.int(at, lin.c as i32);
+                self.state.bin(at, BinOp::Add, total, c)
+            }
+            None => self.state.int(at, lin.c as i32),
+        }
+    }
+
+    /// A quotient rounded down.
+    fn floor(&mut self, at: Region, q: &Quotient, values: &HashMap<Value, Value>) -> Value {
+        let x = self.sum_of(at, &q.of, values);
+        if q.by == 1 {
+            return x;
+        }
+        let by = self.state.int(at, q.by as i32);
+        let rest = self.state.bin(at, BinOp::AplMod, x, by);
+        let whole = self.state.bin(at, BinOp::Sub, x, rest);
+        self.state.bin(at, BinOp::Div, whole, by)
+    }
+
+    fn ceiling(&mut self, at: Region, q: &Quotient, values: &HashMap<Value, Value>) -> Value {
+        self.floor(at, &Quotient { of: q.of.plus(q.by - 1), by: q.by }, values)
+    }
+
+    /// Whether all conditions hold.
+    fn all(&mut self, at: Region, conds: &[&Cond], values: &HashMap<Value, Value>) -> Value {
+        let zero = self.state.int(at, 0);
+        let mut all = None;
+        for cond in conds {
+            let holds = match cond {
+                Cond::Zero(lin) => {
+                    let x = self.sum_of(at, lin, values);
+                    self.state.bin(at, BinOp::Eq, x, zero)
+                }
+                Cond::NotPositive(lin) => {
+                    let x = self.sum_of(at, lin, values);
+                    self.state.bin(at, BinOp::Le, x, zero)
+                }
+                Cond::Multiple(q) => {
+                    let x = self.sum_of(at, &q.of, values);
+                    let by = self.state.int(at, q.by as i32);
+                    let rest = self.state.bin(at, BinOp::AplMod, x, by);
+                    self.state.bin(at, BinOp::Eq, rest, zero)
+                }
+            };
+            all = Some(self.state.both(at, all, holds));
+        }
+        all.unwrap_or(zero)
+    }
+
+    // What is not inverted.
+
+    /// A fold of arrays that are zero but for one place.
+    fn scattered(&mut self, at: Region, of: Value, term: &Term) -> Result<Value> {
+        let zeros = self.state.zeros_like(at, of, 0);
+        self.scatter_from(at, of, term, 0, zeros, &mut Copier::default())
+    }
+
+    fn scatter_from(
+        &mut self,
+        at: Region,
+        of: Value,
+        term: &Term,
+        k: usize,
+        zeros: Value,
+        copier: &mut Copier,
+    ) -> Result<Value> {
+        let ty = self.state.ty(of);
+        let Some(&level) = term.levels.get(k) else {
+            let value = copier.value(term.value);
+            let guard = term.guard.map(|g| copier.value(g));
+            let value = self.guarded(at, &Term { guard, ..Term::here(value) });
+            return Ok(match &term.index {
+                Index::Known(index) if index.is_empty() => value,
+                Index::Known(index) => {
+                    let index = index.iter().map(|v| copier.value(*v)).collect();
+                    self.state.emit(at, Op::Update { array: zeros, index, value }, ty)
+                }
+                Index::Vector(index) => {
+                    let index = copier.value(*index);
+                    self.state.emit(at, Op::UpdateDyn { array: zeros, index, value }, ty)
+                }
+            });
+        };
+        let needs = self.scatter_needs(term);
+        match self.levels[level].kind.clone() {
+            LevelKind::Branch(cond, taken) => {
+                let cond = copier.value(cond);
+                let cond = if taken { cond } else { self.state.un(at, UnOp::Not, cond) };
+                let then = self.state.branch();
+                self.replay(then, copier, level, &needs[k]);
+                let value = self.scatter_from(then, of, term, k + 1, zeros, copier)?;
+                self.state.func.regions[then].yields = vec![value];
+                let els = self.state.branch();
+                self.state.func.regions[els].yields = vec![zeros];
+                Ok(self.state.emit(at, Op::If { cond, then, els }, ty))
+            }
+            LevelKind::Part(mut generator) => {
+                generator.for_each_mut(&mut |v: &mut Value| *v = copier.value(*v));
+                let body = self.state.func.regions.push(RegionData::default());
+                for p in self.state.func.regions[self.levels[level].region].params.clone() {
+                    let ty = self.state.ty(p);
+                    let new = self.state.func.add_param(body, ty);
+                    copier.values.insert(p, new);
+                }
+                self.state.settle(body);
+                self.state.defs.add_region(self.state.func, body);
+                self.replay(body, copier, level, &needs[k]);
+                let cell = self.scatter_from(body, of, term, k + 1, zeros, copier)?;
+                self.state.func.regions[body].yields = vec![cell];
+                let op = match ty.rank() {
+                    Some(_) => Combine::Op(BinOp::Add),
+                    None => Combine::Region(self.adding(&ty)),
+                };
+                let op = WithOp::Fold { neutral: zeros, combine: op, stop: None };
+                let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+                Ok(self.with1(at, with, ty))
+            }
+        }
+    }
+
+    /// What each level has to give, generators of levels inside of it included.
+    fn scatter_needs(&self, term: &Term) -> Vec<Vec<Value>> {
+        let mut wanted = term.needs();
+        let mut needs = vec![Vec::new(); term.levels.len()];
+        for (k, level) in term.levels.iter().enumerate().rev() {
+            needs[k] = wanted.clone();
+            let insts = self.slice_of(*level, &wanted);
+            wanted.extend(insts.iter().flat_map(|inst| crate::edit::reads_of(self.state.func, *inst)));
+            match &self.levels[*level].kind {
+                LevelKind::Branch(cond, _) => wanted.push(*cond),
+                LevelKind::Part(generator) => generator.for_each(&mut |v| wanted.push(v)),
+            }
+        }
+        needs
+    }
+
+    /// A fold function that adds arrays of unknown rank.
+    fn adding(&mut self, ty: &Ty) -> Region {
+        let region = self.state.branch();
+        let a = self.state.func.add_param(region, ty.clone());
+        let b = self.state.func.add_param(region, ty.clone());
+        self.state.settle(region);
+        self.state.defs.add_region(self.state.func, region);
+        let sum = self.state.add(region, a, b);
+        self.state.func.regions[region].yields = vec![sum];
+        region
+    }
+}
+
+impl Forms<'_, '_> {
+    /// The form of an integer; none if it depends on the levels in another way than by a sum.
+    ///
+    /// The forward code has read at every index of the levels within bounds. An index moves by less than 2^31 from one iteration to the next, so that it
+    /// cannot have wrapped without leaving the array in between.
+    fn of(&mut self, v: Value) -> Option<Lin> {
+        self.form(v, MOST_DEPTH)
+    }
+
+    fn form(&mut self, v: Value, depth: u32) -> Option<Lin> {
+        if let Some(form) = self.known.get(&v) {
+            return Some(form.clone());
+        }
+        let lin = self.compute(v, depth.checked_sub(1)?)?;
+        self.known.insert(v, lin.clone());
+        Some(lin)
+    }
+
+    fn compute(&mut self, v: Value, depth: u32) -> Option<Lin> {
+        if self.vars.contains(&v) {
+            return Some(Lin::atom(Atom::Value(v)));
+        }
+        let state = &self.reverse.state;
+        let op = state.defs.op(state.func, v).cloned();
+        let sum = match &op {
+            Some(Op::Const(k)) => return k.as_i64().map(Lin::constant),
+            Some(Op::Bin(op @ (BinOp::Add | BinOp::Sub), a, b)) => {
+                let sign = if *op == BinOp::Add { 1 } else { -1 };
+                self.form(*a, depth).and_then(|a| a.add_scaled(&self.form(*b, depth)?, sign))
+            }
+            Some(Op::Un(UnOp::Neg, a)) => self.form(*a, depth).and_then(|a| a.scale(-1)),
+            Some(Op::Bin(BinOp::Mul, a, b)) => match (self.form(*a, depth), self.form(*b, depth)) {
+                (Some(a), Some(b)) => match (a.as_const(), b.as_const()) {
+                    (Some(k), _) => b.scale(k),
+                    (_, Some(k)) => a.scale(k),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Some(Op::Extent { array, axis }) => {
+                let (array, axis) = (*array, *axis);
+                let ty = self.reverse.state.ty(array);
+                let extent = ty.shape.extents()?.get(axis as usize)?.clone();
+                match extent.as_const() {
+                    Some(n) => return Some(Lin::constant(i64::from(n))),
+                    None if self.is_inside(v) && !self.is_inside(array) => {
+                        let at = self.at;
+                        let outside = self.reverse.state.emit(at, Op::Extent { array, axis }, Ty::scalar(Elem::I32));
+                        return Some(Lin::atom(Atom::Value(outside)));
+                    }
+                    None => None,
+                }
+            }
+            _ => None,
+        };
+        match sum {
+            Some(sum) => Some(sum),
+            None => (!self.is_inside(v)).then(|| Lin::atom(Atom::Value(v))),
+        }
+    }
+
+    /// Whether a value is made in one of the levels, or inside of one.
+    fn is_inside(&self, v: Value) -> bool {
+        let state = &self.reverse.state;
+        self.levels.iter().any(|level| state.is_made_in(v, self.reverse.levels[*level].region))
+    }
+}
+
+/// Cells of an array below some leading axes.
+pub fn cell_of(ty: &Ty, axes: usize) -> Ty {
+    cell_type(ty, axes)
+}

@@ -1,0 +1,123 @@
+//! Derivatives become code.
+//!
+//! ```text
+//!    %y, %dx = derive reverse (%p = %x) seeds (%s) { %v = mul %p, %p  yield %v }
+//! => %v = mul %x, %x  %2 = add %x, %x  %dx = mul %s, %2
+//! ```
+//!
+//! Forward mode doubles operations in place. Reverse mode goes through the region from its end: adjoints are symbolic sums of terms that leave the bodies
+//! of loops with the code that they need, and become with-loops over the array's own indices, for which indices are inverted.
+//! Inner derivatives go first, so that an outer one sees ordinary code.
+//!
+//! Before: anything. After: no derivative, and no `detach`.
+//! Refuses, as an error at the place: values of C functions, recursion.
+//!
+//! Worth: nothing runs without it.
+
+mod activity;
+mod adjoint;
+mod folds;
+mod forward;
+mod gather;
+mod invert;
+mod loops;
+mod replay;
+mod reverse;
+mod scalar;
+mod state;
+mod with;
+
+use crate::edit::{Renames, insts_where, replace_inst, substitute};
+use crate::pass::{Context, Pass, Run};
+use adjoint::{Adjoints, Term};
+use forward::Forward;
+use ravel_types::HashMap;
+use ravel_wir::{Func, Inst, Mode, Module, Op, Region, Value};
+use reverse::Reverse;
+use state::{Result, State};
+
+pub const PASS: Pass = Pass {
+    name: "differentiate",
+    summary: "replace derivatives by code that computes them",
+    run: Run::Module(differentiate),
+};
+
+fn is_derive(op: &Op) -> bool {
+    matches!(op, Op::Derive { .. })
+}
+
+pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
+    let mut changed = false;
+    for func in module.funcs.values_mut() {
+        // The last one that is found has no other one inside.
+        while let Some((home, inst)) = insts_where(func, func.body, is_derive).pop() {
+            changed = true;
+            if let Err(refusal) = lower(func, home, inst) {
+                cx.fail(refusal.span, refusal.why);
+                return true;
+            }
+        }
+        changed |= attach(func);
+    }
+    changed
+}
+
+/// Takes `detach` away: derivatives have been made.
+fn attach(func: &mut Func) -> bool {
+    let detached = insts_where(func, func.body, |op| matches!(op, Op::Detach(_)));
+    let mut renames = Renames::default();
+    for (home, inst) in &detached {
+        if let Op::Detach(v) = func.insts[*inst].op {
+            renames.set(func.insts[*inst].results[0], v);
+            replace_inst(func, *home, *inst, []);
+        }
+    }
+    renames.apply(func);
+    !detached.is_empty()
+}
+
+/// Puts the code of a derivative in its place.
+fn lower(func: &mut Func, home: Region, inst: Inst) -> Result<()> {
+    let Op::Derive { mode, args, seeds, body } = func.insts[inst].op.clone() else { return Ok(()) };
+    let params = func.regions[body].params.clone();
+    let mut state = State::new(func);
+    state.settle(body);
+    state.varied.extend(params.iter().copied());
+    activity::spread(state.func, body, &mut state.varied);
+    let yields = state.func.regions[body].yields.clone();
+    let reals: Vec<Value> = yields.iter().copied().filter(|v| state.func.ty(*v).elem.is_float()).collect();
+    let derivatives = match mode {
+        Mode::Forward => {
+            let tangents: HashMap<Value, Value> = params.iter().copied().zip(seeds).collect();
+            let mut forward = Forward { state: &mut state, tangents };
+            forward.region(body)?;
+            reals.iter().map(|v| forward.or_zero(body, *v)).collect()
+        }
+        Mode::Reverse => backward(state, body, &params, &reals, &seeds)?,
+    };
+    // The variables are what they begin as, and the region's code stands where the derivative did.
+    let data = func.regions[body].clone();
+    let renames: Renames = params.into_iter().zip(args).collect();
+    renames.apply_region(func, body);
+    let values = yields.iter().chain(&derivatives).map(|v| renames.get(*v)).collect::<Vec<_>>();
+    substitute(func, home, inst, data.insts, values);
+    Ok(())
+}
+
+/// The cotangents of the parameters of a region, by code at its end.
+fn backward(state: State, body: Region, params: &[Value], reals: &[Value], seeds: &[Value]) -> Result<Vec<Value>> {
+    let mut reverse = Reverse::new(state);
+    let mut adjoints = Adjoints::default();
+    for (v, seed) in reals.iter().zip(seeds) {
+        reverse.contribute(&mut adjoints, *v, Term::here(*seed));
+    }
+    let insts = reverse.state.func.regions[body].insts.clone();
+    reverse.sweep(body, &insts, &mut adjoints)?;
+    params
+        .iter()
+        .map(|p| {
+            let terms = adjoints.take(*p);
+            reverse.value(body, *p, terms)
+        })
+        .collect()
+}

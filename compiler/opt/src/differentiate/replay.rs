@@ -1,0 +1,120 @@
+//! Code of bodies, copied to where terms are needed.
+
+use crate::differentiate::adjoint::{Level, LevelKind};
+use crate::differentiate::reverse::Reverse;
+use crate::edit::{Copier, reads_of, slice};
+use ravel_types::{HashSet, Ty};
+use ravel_wir::{Inst, Op, Region, Value, With};
+
+impl Reverse<'_> {
+    /// The instructions of a level that values need, without what stands in arrays.
+    pub fn slice_of(&self, level: Level, values: &[Value]) -> Vec<Inst> {
+        let level = &self.levels[level];
+        let insts = &self.state.func.regions[level.region].insts;
+        if level.kept.is_empty() {
+            return slice(self.state.func, insts, values.iter().copied(), |_| false);
+        }
+        let mut needed: HashSet<Value> = values.iter().copied().filter(|v| !level.kept.contains_key(v)).collect();
+        let mut found = Vec::new();
+        for &inst in insts.iter().rev() {
+            if self.state.func.insts[inst].results.iter().any(|v| needed.contains(v)) {
+                needed.extend(reads_of(self.state.func, inst).into_iter().filter(|v| !level.kept.contains_key(v)));
+                found.push(inst);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// What instructions read, and some values, that a level has in arrays.
+    fn kept_in(&self, level: Level, insts: &[Inst], values: &[Value]) -> Vec<(Value, Value)> {
+        let kept = &self.levels[level].kept;
+        let reads = insts.iter().flat_map(|inst| reads_of(self.state.func, *inst)).chain(values.iter().copied());
+        let mut found: Vec<(Value, Value)> = reads.filter_map(|v| Some((v, *kept.get(&v)?))).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// What is needed of the levels outside of the last one, from the outside in, if these values of the last one are needed.
+    pub fn needs_by_level(&self, levels: &[Level], values: &[Value]) -> Vec<Vec<Value>> {
+        let mut needs = vec![Vec::new(); levels.len()];
+        let mut wanted = values.to_vec();
+        for (k, level) in levels.iter().enumerate().rev() {
+            if let LevelKind::Branch(cond, _) = self.levels[*level].kind {
+                // The condition is made outside.
+                needs[k] = wanted.clone();
+                let insts = self.slice_of(*level, &wanted);
+                wanted.extend(insts.iter().flat_map(|inst| reads_of(self.state.func, *inst)));
+                wanted.push(cond);
+            } else {
+                needs[k] = wanted.clone();
+                let insts = self.slice_of(*level, &wanted);
+                wanted.extend(insts.iter().flat_map(|inst| reads_of(self.state.func, *inst)));
+            }
+        }
+        needs
+    }
+
+    /// Copies what values of a level need to the end of a region. The parameters must have been mapped.
+    pub fn replay(&mut self, at: Region, copier: &mut Copier, level: Level, values: &[Value]) {
+        let insts = self.slice_of(level, values);
+        let params = self.state.func.regions[self.levels[level].region].params.clone();
+        for (v, array) in self.kept_in(level, &insts, values) {
+            let index = params.iter().map(|p| copier.value(*p)).collect();
+            let ty = self.state.ty(v);
+            let varied = self.state.is_varied(v);
+            let read = self.state.emit(at, Op::Sel { array, index }, ty);
+            if varied {
+                self.state.varied.insert(read);
+            }
+            copier.values.insert(v, read);
+        }
+        let fresh = Copier::of(self.state.func, &insts);
+        copier.syms.extend(fresh.syms);
+        for inst in insts {
+            let copy = copier.inst(self.state.func, inst);
+            self.state.place(at, copy);
+        }
+        self.state.adopt(copier);
+    }
+
+    /// Whether computing values of a level again is dear: loops, arrays, calls.
+    pub fn is_dear(&self, level: Level, values: &[Value]) -> bool {
+        let insts = self.slice_of(level, values);
+        insts.iter().any(|inst| self.is_heavy(*inst)) || insts.len() > MOST_AGAIN
+    }
+
+    /// A loop, or something that makes an array.
+    pub fn is_heavy(&self, inst: Inst) -> bool {
+        let func = &*self.state.func;
+        let data = &func.insts[inst];
+        match &data.op {
+            Op::With(_) | Op::Loop { .. } | Op::Call { .. } => true,
+            Op::Array(_) | Op::ConstArray(_) | Op::Sel { .. } | Op::Reshape { .. } | Op::ShapeVec(_) => false,
+            Op::If { then, els, .. } => {
+                let heavy = |r: &Region| func.regions[*r].insts.iter().any(|i| self.is_heavy(*i));
+                heavy(then) || heavy(els)
+            }
+            _ => data.results.iter().any(|v| !func.ty(*v).is_scalar()),
+        }
+    }
+
+    /// Whether values are the same for every index of a level: nothing that they need depends on its parameters.
+    pub fn is_fixed(&self, level: Level, values: &[Value]) -> bool {
+        let region = &self.state.func.regions[self.levels[level].region];
+        let insts = self.slice_of(level, values);
+        let read = insts.iter().flat_map(|inst| reads_of(self.state.func, *inst)).chain(values.iter().copied());
+        let params: HashSet<Value> = region.params.iter().copied().collect();
+        let kept = &self.levels[level].kept;
+        !read.into_iter().any(|v| params.contains(&v) || kept.contains_key(&v))
+    }
+
+    /// A with-loop of one operator.
+    pub fn with1(&mut self, at: Region, with: With, ty: Ty) -> Value {
+        self.state.emit(at, Op::With(with), ty)
+    }
+}
+
+/// Operations per element that are computed again rather than stored.
+const MOST_AGAIN: usize = 40;

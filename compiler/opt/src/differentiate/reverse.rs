@@ -1,0 +1,424 @@
+//! Reverse mode: from the last instruction to the first, what an adjoint of a result adds to those of the operands.
+
+use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelData, LevelKind, Term};
+use crate::differentiate::scalar::Step;
+use crate::differentiate::state::{Result, State};
+use crate::edit::has_loop;
+use cranelift_entity::PrimaryMap;
+use ravel_types::{BinOp, HashMap, Shape, Ty, UnOp};
+use ravel_wir::{Inst, Op, Region, Value, cell_type};
+
+pub struct Reverse<'s> {
+    pub state: State<'s>,
+    pub levels: PrimaryMap<Level, LevelData>,
+}
+
+impl<'s> Reverse<'s> {
+    pub fn new(state: State<'s>) -> Reverse<'s> {
+        Reverse { state, levels: PrimaryMap::new() }
+    }
+
+    pub fn level(&mut self, region: Region, kind: LevelKind) -> Level {
+        self.levels.push(LevelData { region, kind, kept: HashMap::default() })
+    }
+
+    /// Adds a term to the adjoint of a value, if that is wanted.
+    pub fn contribute(&self, adjoints: &mut Adjoints, to: Value, term: Term) {
+        if self.state.is_varied(to) {
+            adjoints.add(to, term);
+        }
+    }
+
+    /// Appends code to `at` that takes the adjoints of what `insts` compute to those of what they read.
+    pub fn sweep(&mut self, at: Region, insts: &[Inst], adjoints: &mut Adjoints) -> Result<()> {
+        for &inst in insts.iter().rev() {
+            let results = self.state.func.insts[inst].results.clone();
+            if results.iter().any(|v| adjoints.has(*v)) {
+                self.state.span = self.state.func.insts[inst].span;
+                self.inst(at, inst, &results, adjoints)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, at: Region, inst: Inst, results: &[Value], adjoints: &mut Adjoints) -> Result<()> {
+        let op = self.state.func.insts[inst].op.clone();
+        match &op {
+            Op::With(with) => return self.with(at, inst, with, adjoints),
+            Op::If { cond, then, els } => return self.branch(at, results, *cond, [*then, *els], adjoints),
+            Op::Loop { .. } => return self.counted(at, inst, adjoints),
+            _ => {}
+        }
+        let y = results[0];
+        let terms = adjoints.take(y);
+        match &op {
+            Op::Un(..) | Op::Bin(..) => self.arithmetic(at, &op, y, terms, adjoints)?,
+            Op::Convert(a) => {
+                let (g, guard) = self.scalar(at, y, terms)?;
+                let ty = self.state.ty(*a);
+                let value = self.state.emit(at, Op::Convert(g), ty);
+                self.contribute(adjoints, *a, Term { guard, ..Term::here(value) });
+            }
+            Op::Select { cond, then, els } => {
+                let (g, guard) = self.sum(at, y, terms)?;
+                let other = self.state.un(at, UnOp::Not, *cond);
+                for (to, cond) in [(*then, *cond), (*els, other)] {
+                    let guard = Some(self.state.both(at, guard, cond));
+                    self.contribute(adjoints, to, Term { guard, ..Term::here(g) });
+                }
+            }
+            Op::Sel { array, index } => {
+                for term in terms {
+                    let inner = match term.index {
+                        Index::Known(inner) => inner,
+                        Index::Vector(_) => return self.state.refuse("an index vector into a cell"),
+                    };
+                    let index = Index::Known(index.iter().copied().chain(inner).collect());
+                    self.contribute(adjoints, *array, Term { index, ..term });
+                }
+            }
+            Op::SelDyn { array, index } => {
+                let (g, guard) = self.sum(at, y, terms)?;
+                let index = Index::Vector(*index);
+                self.contribute(adjoints, *array, Term { index, guard, ..Term::here(g) });
+            }
+            Op::Array(cells) => self.cells(at, y, cells, terms, adjoints)?,
+            Op::Reshape { array, .. } => {
+                let g = self.value(at, y, terms)?;
+                let (shape, ty) = (self.state.extents(at, *array, 0), self.state.ty(*array));
+                let back = self.state.emit(at, Op::Reshape { array: g, shape }, ty);
+                self.contribute(adjoints, *array, Term::here(back));
+            }
+            Op::ReshapeDyn { array, .. } => {
+                let g = self.value(at, y, terms)?;
+                let (vector, ty) = (self.state.vector_type(), self.state.ty(*array));
+                let shape = self.state.emit(at, Op::ShapeVec(*array), vector);
+                let back = self.state.emit(at, Op::ReshapeDyn { array: g, shape }, ty);
+                self.contribute(adjoints, *array, Term::here(back));
+            }
+            Op::Update { array, index, value } => {
+                let g = self.value(at, y, terms)?;
+                let ty = self.state.ty(*value);
+                let cell = self.state.emit(at, Op::Sel { array: g, index: index.clone() }, ty);
+                self.contribute(adjoints, *value, Term::here(cell));
+                if self.state.is_varied(*array) {
+                    let zero = self.state.zeros_like(at, *value, 0);
+                    let ty = self.state.ty(*array);
+                    let rest = self.state.emit(at, Op::Update { array: g, index: index.clone(), value: zero }, ty);
+                    self.contribute(adjoints, *array, Term::here(rest));
+                }
+            }
+            Op::UpdateDyn { array, index, value } => {
+                let g = self.value(at, y, terms)?;
+                let ty = self.state.ty(*value);
+                let cell = self.state.emit(at, Op::SelDyn { array: g, index: *index }, ty);
+                self.contribute(adjoints, *value, Term::here(cell));
+                if self.state.is_varied(*array) {
+                    let zero = self.state.zeros_like(at, *value, 0);
+                    let ty = self.state.ty(*array);
+                    let rest = self.state.emit(at, Op::UpdateDyn { array: g, index: *index, value: zero }, ty);
+                    self.contribute(adjoints, *array, Term::here(rest));
+                }
+            }
+            Op::Widen(a) | Op::Narrow(a) => {
+                let g = self.value(at, y, terms)?;
+                let (from, to) = (self.state.ty(y), self.state.ty(*a));
+                let op = match (&from.shape, &to.shape) {
+                    (Shape::Unknown, _) => Op::Narrow(g),
+                    _ => Op::Widen(g),
+                };
+                let back = self.state.emit(at, op, to);
+                self.contribute(adjoints, *a, Term::here(back));
+            }
+            Op::Opaque(a) => terms.into_iter().for_each(|term| self.contribute(adjoints, *a, term)),
+            Op::Detach(_) => {}
+            Op::Native { symbol, .. } => {
+                let why = format!("`{symbol}` is computed outside of SaC and has no rule for its derivative");
+                return self.state.refuse(why);
+            }
+            Op::Call { .. } => return self.state.refuse("a recursive function has no derivative yet"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn arithmetic(&mut self, at: Region, op: &Op, y: Value, terms: Vec<Term>, adjoints: &mut Adjoints) -> Result<()> {
+        let (g, guard) = self.scalar(at, y, terms)?;
+        if let Some((x, steps)) = self.state.composite(at, y) {
+            self.partial(at, x, &steps, (g, guard), adjoints);
+            return Ok(());
+        }
+        match *op {
+            Op::Un(op, x) => {
+                if let Some(steps) = self.state.unary(at, op, x, y) {
+                    self.partial(at, x, &steps, (g, guard), adjoints);
+                }
+            }
+            Op::Bin(BinOp::Mul, a, b) if a == b => {
+                let twice = self.state.bin(at, BinOp::Add, a, a);
+                self.partial(at, a, &[Step::Times(twice)], (g, guard), adjoints);
+            }
+            Op::Bin(op, a, b) => {
+                let partials = self.state.binary(at, op, a, b, y);
+                for (x, steps) in [a, b].into_iter().zip(partials) {
+                    if let Some(steps) = steps {
+                        self.partial(at, x, &steps, (g, guard), adjoints);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds a cotangent times a partial to the adjoint of an operand.
+    pub fn partial(
+        &mut self,
+        at: Region,
+        to: Value,
+        steps: &[Step],
+        (g, guard): (Value, Option<Value>),
+        adjoints: &mut Adjoints,
+    ) {
+        if self.state.is_varied(to) {
+            let (value, more) = self.state.apply(at, steps, g);
+            let guard = match more {
+                Some(cond) => Some(self.state.both(at, guard, cond)),
+                None => guard,
+            };
+            adjoints.add(to, Term { guard, ..Term::here(value) });
+        }
+    }
+
+    fn cells(
+        &mut self,
+        at: Region,
+        y: Value,
+        cells: &[Value],
+        terms: Vec<Term>,
+        adjoints: &mut Adjoints,
+    ) -> Result<()> {
+        let ty = self.state.ty(y);
+        let lead = ty.rank().unwrap_or(0) - cells.first().map_or(0, |c| self.state.func.ty(*c).rank().unwrap_or(0));
+        let extents: Vec<i32> =
+            ty.shape.extents().unwrap_or_default()[..lead].iter().filter_map(|e| e.as_const()).collect();
+        // What is read at constants goes to its cell at once.
+        let mut others = Vec::new();
+        for term in terms {
+            let at_constants = match &term.index {
+                Index::Known(index) if index.len() >= lead => {
+                    let fixed: Option<Vec<i32>> =
+                        index[..lead].iter().map(|v| self.state.defs.int(self.state.func, *v)).collect();
+                    fixed.map(|fixed| (fixed, index[lead..].to_vec()))
+                }
+                _ => None,
+            };
+            match at_constants {
+                Some((fixed, inner)) => {
+                    let number = fixed.iter().zip(&extents).fold(0, |n, (i, extent)| n * extent + i);
+                    if let Some(cell) = cells.get(number as usize) {
+                        self.contribute(adjoints, *cell, Term { index: Index::Known(inner), ..term });
+                    }
+                }
+                None => others.push(term),
+            }
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        let g = self.value(at, y, others)?;
+        for (number, cell) in cells.iter().enumerate() {
+            if !self.state.is_varied(*cell) {
+                continue;
+            }
+            let mut rest = number as i32;
+            let mut index = Vec::new();
+            for extent in extents.iter().rev() {
+                index.push(rest % extent.max(&1));
+                rest /= extent.max(&1);
+            }
+            let index = index.into_iter().rev().map(|i| self.state.int(at, i)).collect();
+            let element = self.state.emit(at, Op::Sel { array: g, index }, cell_type(&ty, lead));
+            adjoints.add(*cell, Term::here(element));
+        }
+        Ok(())
+    }
+
+    fn branch(
+        &mut self,
+        at: Region,
+        results: &[Value],
+        cond: Value,
+        regions: [Region; 2],
+        adjoints: &mut Adjoints,
+    ) -> Result<()> {
+        let mut seeds = Vec::new();
+        for &y in results {
+            let terms = adjoints.take(y);
+            seeds.push(match terms.is_empty() || !self.state.is_varied(y) {
+                true => None,
+                false => Some(self.sum(at, y, terms)?),
+            });
+        }
+        // By branch, what it contributes.
+        let mut sides = Vec::new();
+        for region in regions {
+            let (copy, _) = self.state.copy(region);
+            let yields = self.state.func.regions[copy].yields.clone();
+            let mut inner = Adjoints::default();
+            for (v, seed) in yields.into_iter().zip(&seeds) {
+                if let Some((g, guard)) = *seed {
+                    self.contribute(&mut inner, v, Term { guard, ..Term::here(g) });
+                }
+            }
+            let insts = self.state.func.regions[copy].insts.clone();
+            self.sweep(copy, &insts, &mut inner)?;
+            let outward: Vec<_> = inner.rest().into_iter().filter(|(v, _)| !self.state.is_made_in(*v, copy)).collect();
+            sides.push((copy, outward));
+        }
+        let heavy = regions.iter().any(|r| has_loop(self.state.func, *r));
+        // What is no array, and all of what is dear, one branch computes for both sides.
+        let mut now: Vec<Value> = Vec::new();
+        for (v, _) in sides.iter().flat_map(|(_, outward)| outward) {
+            if (heavy || self.state.ty(*v).is_scalar()) && !now.contains(v) {
+                now.push(*v);
+            }
+        }
+        for (taken, (copy, outward)) in sides.iter_mut().enumerate() {
+            let level = self.level(*copy, LevelKind::Branch(cond, taken == 0));
+            let mut yields = vec![None; now.len()];
+            for (v, terms) in std::mem::take(outward) {
+                match now.iter().position(|n| *n == v) {
+                    Some(k) => yields[k] = Some(self.value_of(*copy, v, terms)?),
+                    None => {
+                        for mut term in terms {
+                            term.levels.insert(0, level);
+                            adjoints.add(v, term);
+                        }
+                    }
+                }
+            }
+            let mut values = Vec::new();
+            for (v, y) in now.iter().zip(yields) {
+                values.push(match y {
+                    Some(y) => y,
+                    None => self.state.zeros_like(*copy, *v, 0),
+                });
+            }
+            self.state.func.regions[*copy].yields = values;
+        }
+        if now.is_empty() {
+            return Ok(());
+        }
+        let types: Vec<Ty> = now.iter().map(|v| self.state.ty(*v)).collect();
+        let (then, els) = (sides[0].0, sides[1].0);
+        let made = self.state.emits(at, Op::If { cond, then, els }, types);
+        for (v, g) in now.into_iter().zip(made) {
+            adjoints.add(v, Term::here(g));
+        }
+        Ok(())
+    }
+
+    /// A scalar's adjoint with the condition that it counts under.
+    pub fn scalar(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<(Value, Option<Value>)> {
+        self.sum(at, of, terms)
+    }
+
+    /// The sum of terms, as a value that counts only under a condition. The condition goes outward as far as it can: what was not chosen may have
+    /// derivatives that are not finite.
+    pub fn sum(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<(Value, Option<Value>)> {
+        let is_whole = |t: &Term| t.levels.is_empty() && t.index == Index::whole();
+        if let [term] = &terms[..]
+            && is_whole(term)
+        {
+            return Ok((term.value, term.guard));
+        }
+        let guards: Option<Vec<Value>> = terms.iter().map(|t| t.guard.filter(|_| is_whole(t))).collect();
+        let first = terms.first().and_then(|t| t.guard);
+        match guards {
+            Some(guards) if guards.iter().all(|g| Some(*g) == first) => {
+                let values: Vec<Value> = terms.iter().map(|t| t.value).collect();
+                let mut sum = values[0];
+                for v in &values[1..] {
+                    sum = self.state.add(at, sum, *v);
+                }
+                Ok((sum, first))
+            }
+            Some(guards) => {
+                let mut any = guards[0];
+                for guard in &guards[1..] {
+                    any = self.state.bin(at, BinOp::Or, any, *guard);
+                }
+                Ok((self.value(at, of, terms)?, Some(any)))
+            }
+            None => Ok((self.value(at, of, terms)?, None)),
+        }
+    }
+
+    /// The same, with zero where the condition does not hold.
+    pub fn value(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Value> {
+        self.value_of(at, of, terms)
+    }
+
+    fn value_of(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Value> {
+        let mut total = None;
+        let (mut inside, mut elements) = (Vec::new(), Vec::new());
+        for term in terms {
+            match (term.levels.is_empty(), &term.index) {
+                (true, Index::Known(index)) if index.is_empty() => {
+                    let value = self.guarded(at, &term);
+                    total = Some(self.plus(at, total, value));
+                }
+                (true, _) => elements.push(term),
+                (false, _) => inside.push(term),
+            }
+        }
+        for value in self.gather(at, of, inside)? {
+            total = Some(self.plus(at, total, value));
+        }
+        let mut total = match total {
+            Some(total) => total,
+            None => self.state.zeros_like(at, of, 0),
+        };
+        for term in elements {
+            total = self.accumulate(at, total, &term);
+        }
+        Ok(total)
+    }
+
+    fn plus(&mut self, at: Region, total: Option<Value>, value: Value) -> Value {
+        match total {
+            Some(total) => self.state.add(at, total, value),
+            None => value,
+        }
+    }
+
+    /// A term's value, or zero.
+    pub fn guarded(&mut self, at: Region, term: &Term) -> Value {
+        match term.guard {
+            Some(guard) => {
+                let zero = self.state.zeros_like(at, term.value, 0);
+                self.state.select(at, guard, term.value, zero)
+            }
+            None => term.value,
+        }
+    }
+
+    /// An array with a term added at its place.
+    pub fn accumulate(&mut self, at: Region, array: Value, term: &Term) -> Value {
+        let (ty, value) = (self.state.ty(array), self.guarded(at, term));
+        let cell = self.state.ty(value);
+        match term.index.clone() {
+            Index::Known(index) => {
+                let old = self.state.emit(at, Op::Sel { array, index: index.clone() }, cell);
+                let value = self.state.add(at, old, value);
+                self.state.emit(at, Op::Update { array, index, value }, ty)
+            }
+            Index::Vector(index) => {
+                let old = self.state.emit(at, Op::SelDyn { array, index }, cell);
+                let value = self.state.add(at, old, value);
+                self.state.emit(at, Op::UpdateDyn { array, index, value }, ty)
+            }
+        }
+    }
+}
