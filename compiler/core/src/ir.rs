@@ -201,6 +201,8 @@ pub struct Fun {
     pub associative: bool,
     /// `#pragma fieldwise`: records are taken field by field.
     pub fieldwise: Option<Fieldwise>,
+    /// What pragmas say of its derivatives.
+    pub derived: Derived,
     pub families: Vec<Family>,
     pub params: Vec<Param>,
     /// Declared results, without those of reference parameters.
@@ -213,6 +215,29 @@ pub struct Fun {
     pub locals: Vec<Local>,
     pub body: FunBody,
     /// The head, for diagnostics.
+    pub span: Span,
+}
+
+/// How a function is derived, as pragmas say it.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// `#pragma derivative g`: of arguments, results and a cotangent for each real result, a gradient for each parameter of the rule.
+    pub derivative: Option<Rule>,
+    /// `#pragma tangent g`: of arguments, results and a tangent for each parameter of the rule, a tangent for each real result.
+    pub tangent: Option<Rule>,
+    /// `#pragma recompute`: nothing that it computes on the way is kept.
+    pub recompute: bool,
+    /// `#pragma checkpoint n`: no more states of its loops are kept.
+    pub checkpoint: Option<i32>,
+}
+
+/// A function that gives derivatives of another one.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub set: SetId,
+    /// Positions of the parameters of the other function by which it derives.
+    pub by: Vec<usize>,
+    /// The pragma.
     pub span: Span,
 }
 
