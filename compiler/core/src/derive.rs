@@ -212,11 +212,12 @@ impl Body<'_, '_> {
         let (special, defs) = match self.core.special(self.module, &call.callee)? {
             Meaning::Form(special, defs) => (special, defs),
             Meaning::Mixed(other) => {
-                self.core.reports.push(words::own_function(&call.callee, &other));
+                let here = self.core.module(self.module).name.clone();
+                self.core.reports.push(words::own_function(&call.callee, &other, &here));
                 return failed();
             }
         };
-        self.core.note_defs(self.module, call.callee.span, &call.callee.name, &defs);
+        self.core.note_form(self.module, &call.callee, call.span, &defs);
         if wanted == Wanted::Effect {
             let diagnostic = report::ignored_result(&call.callee.name, 1, call.span, &[]);
             self.core.reports.push(diagnostic);

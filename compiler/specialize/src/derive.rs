@@ -8,7 +8,7 @@ use crate::check::Agree;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, Sc, ShapeKind, Val};
 use crate::walk;
-use ravel_core::ir::{Derive, Form, LocalId, Wrt};
+use ravel_core::ir::{Derive, Expr, ExprKind, Form, LocalId, Wrt};
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Basic, Scalar, Shape, Ty};
 use ravel_wir::{Frame as WirFrame, Mode, Op, Value, With, WithOp};
@@ -105,7 +105,8 @@ impl<'p> Spec<'p> {
         let mut kinds = Vec::new();
         for (k, v) in values.iter().enumerate() {
             let kind = self.em.visible_kind(v).forget_values(true);
-            kinds.push(with_arrays_of(kind, seeds.get(k).and_then(Option::as_ref)));
+            let seed = seeds.get(k).filter(|_| derive.form != Form::Jvp);
+            kinds.push(with_arrays_of(kind, seed.and_then(Option::as_ref)));
         }
         for (_, v) in &changed {
             kinds.push(self.em.visible_kind(v));
@@ -174,6 +175,8 @@ impl<'p> Spec<'p> {
         for wrt in &derive.wrt {
             self.at(wrt.span);
             let mut v = frame.env[wrt.slot.index()].clone().unwrap_or(Val::Bottom);
+            let read = Expr { kind: ExprKind::Local(wrt.slot), span: wrt.span };
+            self.note_expr(frame, &read, &v);
             for field in &wrt.path {
                 v = match self.field_index(&v, field) {
                     Some((i, Val::Struct(s, mut fields))) => {

@@ -69,14 +69,7 @@ impl Core<'_> {
         derived
     }
 
-    fn rule(
-        &mut self,
-        id: FunId,
-        module: ModId,
-        function: &Function,
-        pragma: &Pragma,
-        text: &str,
-    ) -> Option<Rule> {
+    fn rule(&mut self, id: FunId, module: ModId, function: &Function, pragma: &Pragma, text: &str) -> Option<Rule> {
         let kind = &*pragma.name.name;
         let Some((of_module, name, listed)) = rule_of(text) else {
             let why = format!("expected `#pragma {kind} function`, or `#pragma {kind} function (parameters)`");

@@ -32,13 +32,25 @@ impl Other {
     }
 }
 
-/// A name of the module that a function of another module has as well.
-pub(super) fn own_function(name: &QName, other: &str) -> Diagnostic {
+/// A name of the module that a function of another module has as well; `here` is that of the file.
+pub(super) fn own_function(name: &QName, other: &str, here: &str) -> Diagnostic {
     let form = &name.name;
-    Diagnostic::error(Code::AmbiguousName, format!("`{form}` is a form of AutoDiff and a function of {other}"))
-        .at(name.span, "nothing tells which one is meant")
-        .with_edit(format!("`AutoDiff::{form}`"), name.span, format!("AutoDiff::{form}"))
-        .with_help(format!("the function is `{other}::{form}`"))
+    let can_stand = other.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let report = match other == here {
+        true => Diagnostic::error(
+            Code::AmbiguousName,
+            format!("`{form}` is a form of AutoDiff and a function of this file"),
+        ),
+        false => {
+            Diagnostic::error(Code::AmbiguousName, format!("`{form}` is a form of AutoDiff and a function of {other}"))
+        }
+    };
+    let report = report.at(name.span, "nothing tells which one is meant");
+    let report = match can_stand {
+        true => report.with_note(format!("the function is `{other}::{form}`")),
+        false => report.with_note("the function needs another name where the form is loaded by `use`"),
+    };
+    report.with_edit(format!("`AutoDiff::{form}`"), name.span, format!("AutoDiff::{form}"))
 }
 
 /// A form that names nothing to derive by.
@@ -186,7 +198,15 @@ pub(super) fn result_count(form: &str, variables: usize, wanted: usize, at: Span
             count(variables, "gradient")
         ),
     };
-    Diagnostic::error(Code::DerivativeCounts, title).at(at, "this derivative")
+    let report = Diagnostic::error(Code::DerivativeCounts, title).at(at, "this derivative");
+    match form {
+        "value_grad" | "value_vjp" if wanted <= variables => {
+            let gradients: Vec<String> = (1..=variables).map(|k| format!("d{k}")).collect();
+            report.with_help(format!("as in `value, {} = {form}(...);`", gradients.join(", ")))
+        }
+        "value_jvp" if wanted < 2 => report.with_help("as in `value, t = value_jvp(...);`"),
+        _ => report,
+    }
 }
 
 /// An expression with one value of which several are asked for.
