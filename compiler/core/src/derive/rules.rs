@@ -15,9 +15,16 @@ use ravel_syntax::ast::{Function, Pragma, PragmaArgs, QName};
 
 const KINDS: [&str; 4] = ["derivative", "tangent", "recompute", "checkpoint"];
 
-/// `g`, `M::g`, `g (x, y)`: the function, and the parameters if they are named.
-fn rule_of(text: &str) -> Option<(Option<&str>, &str, Option<Vec<&str>>)> {
-    let (name, list) = match text.split_once('(') {
+/// `g`, `M::g`, `g (x, y)`.
+struct Written<'t> {
+    module: Option<&'t str>,
+    name: &'t str,
+    /// The parameters, if they are named.
+    listed: Option<Vec<&'t str>>,
+}
+
+fn rule_of(text: &str) -> Option<Written<'_>> {
+    let (name, listed) = match text.split_once('(') {
         Some((name, list)) => {
             let list = list.trim_end().strip_suffix(')')?;
             (name.trim(), Some(list.split(',').map(str::trim).collect()))
@@ -32,7 +39,7 @@ fn rule_of(text: &str) -> Option<(Option<&str>, &str, Option<Vec<&str>>)> {
         !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.starts_with(char::is_numeric)
     };
     let fits = is_name(name) && module.is_none_or(is_name);
-    fits.then_some((module, name, list))
+    fits.then_some(Written { module, name, listed })
 }
 
 impl Core<'_> {
@@ -71,7 +78,7 @@ impl Core<'_> {
 
     fn rule(&mut self, id: FunId, module: ModId, function: &Function, pragma: &Pragma, text: &str) -> Option<Rule> {
         let kind = &*pragma.name.name;
-        let Some((of_module, name, listed)) = rule_of(text) else {
+        let Some(Written { module: of_module, name, listed }) = rule_of(text) else {
             let why = format!("expected `#pragma {kind} function`, or `#pragma {kind} function (parameters)`");
             self.reports.push(report::directive(pragma.span, why));
             return None;
