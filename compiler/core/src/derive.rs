@@ -17,6 +17,8 @@ use ravel_syntax::ast::{self, QName};
 use ravel_syntax::print_expr;
 use ravel_types::{Basic, Prim};
 
+mod check;
+mod rules;
 mod words;
 
 /// The module whose names are forms.
@@ -88,8 +90,8 @@ impl Core<'_> {
         matches!(self.special(module, name), Some(Meaning::Form(..)))
     }
 
-    /// How many results a call of `name` has to be asked for.
-    fn results_asked(&mut self, module: ModId, call: &ast::Call, asked: Asked) -> usize {
+    /// How many results a call has to be asked for; the numbers of all and of real results of those that take the arguments, if none fits.
+    fn results_asked(&mut self, module: ModId, call: &ast::Call, asked: Asked) -> Result<usize, Vec<(usize, usize)>> {
         let defs = self.meanings(module, &call.callee, Kind::Function).unwrap_or_default();
         let mut counted: Vec<(usize, usize)> = Vec::new();
         for def in defs {
@@ -97,15 +99,22 @@ impl Core<'_> {
             let Some(fun) = self.function(def) else { continue };
             let fun = &self.program.funs[fun.index()];
             let real = fun.results.iter().filter(|ty| self.is_real(&fun.families, ty)).count();
-            counted.push((results, real));
+            if !counted.contains(&(results, real)) {
+                counted.push((results, real));
+            }
         }
         let find = |fits: &dyn Fn(usize, usize) -> bool| counted.iter().find(|(all, real)| fits(*all, *real));
         let (exact, among) = match asked {
-            Asked::All(n) => return n,
+            Asked::All(n) => (find(&|all, _| all == n), None),
             Asked::Reals(n) => (find(&|all, _| all == n), find(&|_, real| real == n)),
             Asked::Twice(n) => (find(&|all, real| all == real && 2 * all == n), find(&|all, real| all + real == n)),
         };
-        exact.or(among).map_or(asked.without_others(), |(all, _)| *all)
+        match exact.or(among) {
+            Some((all, _)) => Ok(*all),
+            // The call itself is wrong, which is told of it.
+            None if counted.is_empty() => Ok(asked.without_others()),
+            None => Err(counted),
+        }
     }
 
     /// Whether values of a type have real parts.
@@ -154,6 +163,7 @@ impl<'t> Parts<'t> {
         let (body, rest) = call.args.split_first()?;
         let (wrt, seeds): (Vec<&ast::Expr>, Vec<&ast::Expr>) = match rest {
             [] => return None,
+            [ast::Expr { kind: ast::ExprKind::Array(listed), .. }, ..] if listed.is_empty() => return None,
             [ast::Expr { kind: ast::ExprKind::Array(listed), .. }, seeds @ ..] => {
                 (listed.iter().collect(), seeds.iter().collect())
             }
@@ -180,7 +190,7 @@ impl<'t> Parts<'t> {
         let variables = self.wrt.len();
         match (self.form, self.with_value) {
             (Form::Grad, false) => (wanted == variables).then_some(Asked::Reals(1)),
-            (Form::Check, _) => (wanted == 1).then_some(Asked::Reals(1)),
+            (Form::Check, _) => (wanted == 1).then_some(Asked::All(1)),
             (Form::Vjp, false) => (wanted == variables).then_some(Asked::Reals(self.seeds.len())),
             (Form::Grad | Form::Vjp, true) => {
                 wanted.checked_sub(variables).filter(|results| *results > 0).map(Asked::All)
@@ -202,11 +212,12 @@ impl Body<'_, '_> {
         let (special, defs) = match self.core.special(self.module, &call.callee)? {
             Meaning::Form(special, defs) => (special, defs),
             Meaning::Mixed(other) => {
-                self.core.reports.push(words::own_function(&call.callee, &other));
+                let here = self.core.module(self.module).name.clone();
+                self.core.reports.push(words::own_function(&call.callee, &other, &here));
                 return failed();
             }
         };
-        self.core.note_defs(self.module, call.callee.span, &call.callee.name, &defs);
+        self.core.note_form(self.module, &call.callee, call.span, &defs);
         if wanted == Wanted::Effect {
             let diagnostic = report::ignored_result(&call.callee.name, 1, call.span, &[]);
             self.core.reports.push(diagnostic);
@@ -216,7 +227,8 @@ impl Body<'_, '_> {
             Special::StopGradient => Some(Counted::plain(self.stop_gradient(call), 1)),
             Special::Derive(form, with_value) => match Parts::new(form, with_value, call, count) {
                 Some(parts) => {
-                    let value = self.derive(call, &parts, count);
+                    let library = self.core.def(defs[0]).module;
+                    let value = self.derive(call, &parts, count, library);
                     Some(Counted::plain(value, count))
                 }
                 None => {
@@ -241,7 +253,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn derive(&mut self, call: &ast::Call, parts: &Parts<'_>, wanted: usize) -> Expr {
+    fn derive(&mut self, call: &ast::Call, parts: &Parts<'_>, wanted: usize, library: ModId) -> Expr {
         let before = self.core.reports.len();
         let wrt: Vec<Wrt> = parts.wrt.iter().filter_map(|name| self.variable(name, parts, call)).collect();
         for (k, one) in wrt.iter().enumerate() {
@@ -255,14 +267,24 @@ impl Body<'_, '_> {
             Form::Grad | Form::Check => 0,
         };
         if parts.seeds.len() != needed && self.core.reports.len() == before {
-            let (variables, seeds) = (parts.wrt.len(), parts.seeds.len());
-            self.core.reports.push(words::seed_count(parts.name(), variables, seeds, call.span));
+            self.core.reports.push(words::seed_count(parts, call.span));
         }
         let asked = parts.asked(wanted);
         if asked.is_none() && self.core.reports.len() == before {
             self.core.reports.push(words::result_count(parts.name(), parts.wrt.len(), wanted, call.span));
         }
-        let results = self.results_of(parts.body, asked.unwrap_or(Asked::Reals(1)));
+        let Some(asked) = asked.filter(|_| self.core.reports.len() == before) else { return make::error(call.span) };
+        let results = match self.results_of(parts.body, asked) {
+            Ok(results) => results,
+            Err(counted) => {
+                let callee = match &parts.body.kind {
+                    ast::ExprKind::Call(body) => print_callee(body),
+                    _ => String::new(),
+                };
+                self.core.reports.push(words::no_such_results(parts, asked, &callee, &counted));
+                return make::error(call.span);
+            }
+        };
         let body = match results {
             1 => self.expr(parts.body),
             _ => match self.several(parts.body, results) {
@@ -285,20 +307,23 @@ impl Body<'_, '_> {
             return make::error(call.span);
         }
         let derive = Derive { form: parts.form, with_value: parts.with_value, body, results, wrt, seeds };
+        if parts.form == Form::Check {
+            return self.checked_gradients(derive, library, call.span);
+        }
         make::expr(ExprKind::Derive(Box::new(derive)), call.span)
     }
 
     /// How many results to ask an expression for.
-    fn results_of(&mut self, body: &ast::Expr, asked: Asked) -> usize {
+    fn results_of(&mut self, body: &ast::Expr, asked: Asked) -> Result<usize, Vec<(usize, usize)>> {
         match &body.kind {
-            ast::ExprKind::Call(call) if self.core.is_form(self.module, &call.callee) => asked.without_others(),
+            ast::ExprKind::Call(call) if self.core.is_form(self.module, &call.callee) => Ok(asked.without_others()),
             ast::ExprKind::Call(call) => self.core.results_asked(self.module, call, asked),
-            ast::ExprKind::With(with) => with.operations.len(),
-            ast::ExprKind::Comprehension(_) => asked.without_others(),
-            _ => match asked {
+            ast::ExprKind::With(with) => Ok(with.operations.len()),
+            ast::ExprKind::Comprehension(_) => Ok(asked.without_others()),
+            _ => Ok(match asked {
                 Asked::All(n) => n,
                 Asked::Reals(_) | Asked::Twice(_) => 1,
-            },
+            }),
         }
     }
 
@@ -351,6 +376,14 @@ impl Body<'_, '_> {
             let from = from.map(|(variable, value)| (variable, self.core.map.snippet(value).to_string()));
             self.core.reports.push(words::not_mentioned(&name, one.span, call, print_expr(parts.body), from));
         }
+    }
+}
+
+/// The name of the function as it is written.
+fn print_callee(call: &ast::Call) -> String {
+    match &call.callee.module {
+        Some(module) => format!("{module}::{}", call.callee.name),
+        None => call.callee.name.to_string(),
     }
 }
 

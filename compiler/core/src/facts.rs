@@ -150,6 +150,15 @@ impl Core<'_> {
         }
     }
 
+    /// A name that is called and means no function of the program.
+    pub(crate) fn note_form(&mut self, module: ModId, name: &ast::QName, call: Span, defs: &[DefId]) {
+        let before = self.facts.as_ref().map_or(0, |facts| facts.uses.len());
+        self.note_defs(module, name.span, &name.name, defs);
+        if let Some(noted) = self.facts.as_mut().and_then(|facts| facts.uses.get_mut(before)) {
+            noted.call = Some(call);
+        }
+    }
+
     /// A call by name, or by an operator.
     pub(crate) fn note_call(&mut self, module: ModId, name: &ast::QName, call: Span, set: SetId) {
         if !self.notes(module) {

@@ -92,6 +92,7 @@ impl Core<'_> {
                 noinline: function.attributes.noinline,
                 associative: false,
                 fieldwise: None,
+                derived: ir::Derived::default(),
                 families: Vec::new(),
                 params: Vec::new(),
                 results: Vec::new(),
@@ -233,7 +234,9 @@ impl Core<'_> {
                 self.program.funs[id.index()].locals.clone(),
             ),
         };
+        let derived = self.derived(id, module, function);
         let fun = &mut self.program.funs[id.index()];
+        fun.derived = derived;
         fun.conds = conds;
         fun.body = body;
         fun.locals = locals;

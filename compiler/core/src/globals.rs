@@ -59,6 +59,7 @@ impl Core<'_> {
             noinline: false,
             associative: false,
             fieldwise: None,
+            derived: crate::ir::Derived::default(),
             families: Vec::new(),
             params: Vec::new(),
             results: vec![global.ty.clone()],

@@ -201,6 +201,8 @@ pub struct Fun {
     pub associative: bool,
     /// `#pragma fieldwise`: records are taken field by field.
     pub fieldwise: Option<Fieldwise>,
+    /// What pragmas say of its derivatives.
+    pub derived: Derived,
     pub families: Vec<Family>,
     pub params: Vec<Param>,
     /// Declared results, without those of reference parameters.
@@ -213,6 +215,29 @@ pub struct Fun {
     pub locals: Vec<Local>,
     pub body: FunBody,
     /// The head, for diagnostics.
+    pub span: Span,
+}
+
+/// How a function is derived, as pragmas say it.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// `#pragma derivative g`: of arguments, results and a cotangent for each real result, a gradient for each parameter of the rule.
+    pub derivative: Option<Rule>,
+    /// `#pragma tangent g`: of arguments, results and a tangent for each parameter of the rule, a tangent for each real result.
+    pub tangent: Option<Rule>,
+    /// `#pragma recompute`: nothing that it computes on the way is kept.
+    pub recompute: bool,
+    /// `#pragma checkpoint n`: no more states of its loops are kept.
+    pub checkpoint: Option<i32>,
+}
+
+/// A function that gives derivatives of another one.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub set: SetId,
+    /// Positions of the parameters of the other function by which it derives.
+    pub by: Vec<usize>,
+    /// The pragma.
     pub span: Span,
 }
 
@@ -442,6 +467,7 @@ pub enum ExprKind {
     },
     /// Several values, as a call that gives several.
     Derive(Box<Derive>),
+    EachPart(Box<EachPart>),
     /// Runs the statements, which may assign slots of the function, then gives the value.
     Block {
         block: Block,
@@ -467,6 +493,28 @@ pub struct Derive {
     pub wrt: Vec<Wrt>,
     /// Of `vjp` a cotangent for each real result, of `jvp` a tangent for each variable.
     pub seeds: Vec<Expr>,
+}
+
+/// A function applied to each real part of a value: `set(part, number of the part, args...)`.
+#[derive(Clone, Debug)]
+pub struct EachPart {
+    pub gives: Gives,
+    pub set: SetId,
+    pub value: Expr,
+    /// The number of the first part.
+    pub first: i32,
+    pub args: Vec<Expr>,
+}
+
+/// What becomes of the results for all parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// The value with them in the place of the parts.
+    Value,
+    /// Their sum, a double.
+    Sum,
+    /// The greatest, a double.
+    Greatest,
 }
 
 /// What is asked of a derivative.

@@ -6,7 +6,7 @@
 //!
 //! The work in order: `modules` loads files and builds their symbol tables (`interface`), `lookup` finds what a name
 //! means, `types`, `functions` and `globals` lower definitions, `overloads` makes the sets that calls refer to,
-//! `stmts`, `exprs`, `calls`, `select`, `withloops`, `comprehension` (with `infer`) and `literals` lower bodies.
+//! `stmts`, `exprs`, `calls`, `select`, `withloops`, `comprehension` (with `infer`), `derive` and `literals` lower bodies.
 #![forbid(unsafe_code)]
 
 mod calls;

@@ -288,6 +288,16 @@ impl<'p> Printer<'p> {
                     false => format!("{name} {}({body}) {by} seeds ({seeds})", derive.results),
                 }
             }
+            ExprKind::EachPart(each) => {
+                let gives = match each.gives {
+                    Gives::Value => "value",
+                    Gives::Sum => "sum",
+                    Gives::Greatest => "greatest",
+                };
+                let name = format!("{}@{}", self.program.sets[each.set.index()].name, each.set.0);
+                let (value, args) = (self.expr(&each.value), self.list(&each.args));
+                format!("{gives} of {name}(each part of {value} from {}, {args})", each.first)
+            }
             ExprKind::Block { block, value } => {
                 let mut out = "do {\n".to_string();
                 self.nested(block, &mut out);

@@ -56,6 +56,7 @@ impl Walk {
                 self.found.insert(*id);
             }
             ExprKind::Call { set, .. } => self.set(*set),
+            ExprKind::EachPart(each) => self.set(each.set),
             ExprKind::With(with) => {
                 for op in &with.ops {
                     if let WithOp::Fold { fun, .. } = op {
@@ -120,6 +121,10 @@ fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
         ExprKind::Derive(derive) => {
             f(&derive.body);
             derive.seeds.iter().for_each(f);
+        }
+        ExprKind::EachPart(each) => {
+            f(&each.value);
+            each.args.iter().for_each(f);
         }
     }
 }
@@ -186,6 +191,10 @@ pub(crate) fn rewrite(expr: &mut Expr, on_expr: &mut dyn FnMut(&mut Expr), on_ta
         ExprKind::Derive(derive) => {
             rewrite(&mut derive.body, on_expr, on_target);
             derive.seeds.iter_mut().for_each(|seed| rewrite(seed, on_expr, on_target));
+        }
+        ExprKind::EachPart(each) => {
+            rewrite(&mut each.value, on_expr, on_target);
+            each.args.iter_mut().for_each(|arg| rewrite(arg, on_expr, on_target));
         }
     }
 }

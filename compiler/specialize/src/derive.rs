@@ -4,21 +4,26 @@
 //! compared with the results at the end of the region, so that a misfit faults before any reverse code runs; tangents are compared with
 //! their variables before it.
 
+use crate::check::Agree;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, Sc, ShapeKind, Val};
 use crate::walk;
-use ravel_core::ir::{Derive, Form, LocalId, Wrt};
+use ravel_core::ir::{Derive, Expr, ExprKind, Form, LocalId, Wrt};
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Basic, Scalar, Shape, Ty};
 use ravel_wir::{Frame as WirFrame, Mode, Op, Value, With, WithOp};
 use std::collections::BTreeSet;
 
-fn is_real(basic: Basic) -> bool {
+mod each_part;
+pub mod flow;
+mod paths;
+
+pub fn is_real(basic: Basic) -> bool {
     matches!(basic, Basic::Float | Basic::Double)
 }
 
 /// Whether a value has real parts.
-fn has_real(v: &Val) -> bool {
+pub fn has_real(v: &Val) -> bool {
     match v {
         Val::Bottom | Val::Handle(..) => false,
         Val::Sc(b, _) | Val::Tup(b, _) | Val::Arr(b, _) => is_real(*b),
@@ -72,7 +77,12 @@ impl<'p> Spec<'p> {
             self.here = site;
         }
         let mut args = Vec::new();
-        variables.iter().for_each(|v| self.real_parts(v, &mut args));
+        let mut counts = Vec::new();
+        for v in &variables {
+            let before = args.len();
+            self.real_parts(v, &mut args);
+            counts.push(args.len() - before);
+        }
         let types: Vec<Ty> = args.iter().map(|arg| self.em.func.ty(*arg).clone()).collect();
 
         let opened = self.em.open();
@@ -84,7 +94,7 @@ impl<'p> Spec<'p> {
             let bound = self.with_real_parts(v, &mut each, Others::Kept);
             self.bind(&mut inner, wrt, bound);
         }
-        let mut values = self.exprs(&mut inner, &derive.body, derive.results);
+        let mut values = self.body_of(frame, &mut inner, derive);
         self.at(derive.body.span);
         let seeds = self.end_of_region(derive, &mut values, seeds);
         let region = self.em.close(opened);
@@ -95,7 +105,8 @@ impl<'p> Spec<'p> {
         let mut kinds = Vec::new();
         for (k, v) in values.iter().enumerate() {
             let kind = self.em.visible_kind(v).forget_values(true);
-            kinds.push(with_arrays_of(kind, seeds.get(k).and_then(Option::as_ref)));
+            let seed = seeds.get(k).filter(|_| derive.form != Form::Jvp);
+            kinds.push(with_arrays_of(kind, seed.and_then(Option::as_ref)));
         }
         for (_, v) in &changed {
             kinds.push(self.em.visible_kind(v));
@@ -107,6 +118,7 @@ impl<'p> Spec<'p> {
         }
         self.em.set_yields(region, yields);
         self.em.close(opened);
+        self.warn_of_zeros(&derive.wrt, &counts, region);
 
         let (mode, seeds) = match derive.form {
             Form::Jvp => {
@@ -163,6 +175,8 @@ impl<'p> Spec<'p> {
         for wrt in &derive.wrt {
             self.at(wrt.span);
             let mut v = frame.env[wrt.slot.index()].clone().unwrap_or(Val::Bottom);
+            let read = Expr { kind: ExprKind::Local(wrt.slot), span: wrt.span };
+            self.note_expr(frame, &read, &v);
             for field in &wrt.path {
                 v = match self.field_index(&v, field) {
                     Some((i, Val::Struct(s, mut fields))) => {
@@ -198,11 +212,19 @@ impl<'p> Spec<'p> {
             let report = Diagnostic::error(Code::NotReal, title)
                 .at(wrt.span, format!("this is {shown}"))
                 .with_note("a gradient has the type of its variable, with zeros in integers and false in bools")
-                .with_help(format!("derive by the real fields, as in `{name}.field`"));
+                .with_help(format!("derive by the real fields, as in `{name}{}`", self.first_real_field(v)));
             self.report_from_here(report, wrt.span);
             return false;
         }
         true
+    }
+
+    /// `.field` of a record.
+    fn first_real_field(&self, v: &Val) -> String {
+        let Val::Struct(s, fields) = v else { return String::new() };
+        let names = self.program.structs[s.index()].fields.iter().zip(fields);
+        let first = names.into_iter().find(|(_, v)| has_real(v) && !has_others(v));
+        first.map_or(String::new(), |(field, _)| format!(".{}", field.name))
     }
 
     /// Gives a variable another value.
@@ -406,9 +428,28 @@ impl<'p> Spec<'p> {
             (Val::Sc(a, _) | Val::Tup(a, _) | Val::Arr(a, _), Val::Sc(b, _) | Val::Tup(b, _) | Val::Arr(b, _))
                 if a == b =>
             {
-                let errors = self.errors();
-                self.require_same_shape(of, seed, &format!("the {owner} and {what}"));
-                self.errors() == errors
+                match (self.outer_shape(of), self.outer_shape(seed)) {
+                    (Some(x), Some(y)) if x.len() == y.len() => {
+                        let axes = x.into_iter().zip(y).enumerate();
+                        let pairs: Vec<Agree> =
+                            axes.map(|(axis, (left, right))| Agree { left, right, axis: axis as u32 }).collect();
+                        let differ = |spec: &mut Self, pair: &Agree| {
+                            let difference = spec.em.form(&pair.left).sub(&spec.em.form(&pair.right));
+                            difference.as_const().is_some_and(|n| n != 0)
+                        };
+                        let possible = !pairs.iter().any(|pair| differ(self, pair));
+                        self.require_agreement(&pairs, &format!("the {owner} and {what}"), None);
+                        possible
+                    }
+                    (Some(x), Some(y)) => {
+                        self.require_same_rank(x.len(), y.len(), &format!("the {owner} and {what}"));
+                        false
+                    }
+                    _ => {
+                        self.require_same_shape(of, seed, &format!("the {owner} and {what}"));
+                        true
+                    }
+                }
             }
             _ => {
                 let (found, wanted) = (self.show_value_type(seed), self.show_value_type(of));

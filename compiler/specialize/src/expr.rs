@@ -52,14 +52,17 @@ impl Spec<'_> {
 
     /// The value of an expression.
     pub fn expr(&mut self, frame: &mut Frame, e: &Expr) -> Val {
-        let value = self.value_of(frame, e);
+        let value = match frame.flow.clone() {
+            Some(flow) => self.followed(frame, e, &flow),
+            None => self.value_of(frame, e),
+        };
         if self.noting.is_some() {
             self.note_expr(frame, e, &value);
         }
         value
     }
 
-    fn value_of(&mut self, frame: &mut Frame, e: &Expr) -> Val {
+    pub fn value_of(&mut self, frame: &mut Frame, e: &Expr) -> Val {
         self.elaborated += 1;
         match &e.kind {
             ExprKind::Const { ty, value } => Val::Sc(*ty, Sc::Const(*value)),
@@ -86,6 +89,7 @@ impl Spec<'_> {
             ExprKind::Call { .. } | ExprKind::With(_) | ExprKind::Derive(_) => {
                 self.exprs(frame, e, 1).into_iter().next().unwrap_or(Val::Bottom)
             }
+            ExprKind::EachPart(each) => self.each_part(frame, each, e.span),
             ExprKind::Prim { prim, args } => {
                 let args = self.arguments(frame, args);
                 self.at(e.span);

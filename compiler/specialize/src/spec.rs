@@ -6,6 +6,7 @@ use crate::Specialized;
 use crate::calls::bind::origin::Place;
 use crate::calls::instance::{Instance, Key};
 use crate::calls::looks::Looks;
+use crate::derive::flow::Flow;
 use crate::emit::Emitter;
 use crate::facts::Facts;
 use crate::places::Places;
@@ -18,6 +19,7 @@ use ravel_source::Span;
 use ravel_types::{Basic, Elem, Ty};
 use ravel_types::{HashMap, HashSet};
 use ravel_wir::{FuncId, GlobalId, Module, Op};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -30,6 +32,8 @@ pub struct Frame {
     pub places: Vec<(ir::LocalId, Place)>,
     /// Where each slot got its present value, [`Span::NONE`] if at several places; nothing in functions of the library.
     pub origins: Option<Vec<Span>>,
+    /// From what values were computed, in functions of the user that take derivatives.
+    pub flow: Option<Rc<RefCell<Flow>>>,
 }
 
 /// An argument of a call in the user's files, for messages.
@@ -104,6 +108,8 @@ pub struct Spec<'p> {
     /// How often a cell of a with-loop is there, for with-loops that are executed index by index inside of each other.
     pub nested_cells: usize,
     pub liveness: crate::live::Liveness,
+    /// Functions that have been asked whether they take derivatives.
+    pub derivers: HashMap<FunId, bool>,
     /// With-loops that became loops.
     pub fold_loops: BTreeMap<Span, Carried>,
     /// What became of the exports.
@@ -194,6 +200,7 @@ impl<'p> Spec<'p> {
             copies: 1,
             nested_cells: 1,
             liveness: crate::live::Liveness::default(),
+            derivers: HashMap::default(),
             fold_loops: BTreeMap::new(),
             exported: Vec::new(),
             variadic: Vec::new(),

@@ -100,6 +100,7 @@ impl<'p> Spec<'p> {
     }
 
     fn assign(&mut self, frame: &mut Frame, targets: &[Target], value: &Expr, span: Span) {
+        let outside = Self::begin_reads(frame);
         let values = match (&value.kind, targets) {
             (ExprKind::Call { set, args }, _) => {
                 let argv = self.arguments(frame, args);
@@ -140,6 +141,7 @@ impl<'p> Spec<'p> {
                 Target::Discard => {}
             }
         }
+        self.end_reads(frame, targets, outside);
     }
 
     /// The declared types of the targets beyond the fixed results of a call with variadic results.
@@ -367,7 +369,7 @@ impl<'p> Spec<'p> {
 impl Frame {
     /// A function before its arguments are there.
     pub fn new(fun: FunId, families: Vec<Option<Basic>>, locals: usize) -> Frame {
-        Frame { fun, families, env: vec![None; locals], places: Vec::new(), origins: None }
+        Frame { fun, families, env: vec![None; locals], places: Vec::new(), origins: None, flow: None }
     }
 
     /// A copy for a branch that may assign differently.
@@ -378,6 +380,7 @@ impl Frame {
             env: self.env.clone(),
             places: self.places.clone(),
             origins: self.origins.clone(),
+            flow: self.flow.clone(),
         }
     }
 

@@ -70,6 +70,10 @@ pub fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
             f(&derive.body);
             derive.seeds.iter().for_each(f);
         }
+        ExprKind::EachPart(each) => {
+            f(&each.value);
+            each.args.iter().for_each(f);
+        }
         ExprKind::With(with) => {
             with.parts.iter().flat_map(|p| &p.values).for_each(&mut *f);
             with_operands(with, f);

@@ -9,7 +9,7 @@ use ravel_source::Span;
 use std::sync::Arc;
 
 /// Kinds of pragmas that Ravel, or the compiler sac2c, has a meaning for.
-pub const PRAGMAS: [&str; 26] = [
+pub const PRAGMAS: [&str; 30] = [
     "linkname",
     "linkobj",
     "linkwith",
@@ -34,6 +34,10 @@ pub const PRAGMAS: [&str; 26] = [
     "associative",
     "fieldwise",
     "family",
+    "derivative",
+    "tangent",
+    "recompute",
+    "checkpoint",
     "wlcomp",
     "cachesim",
 ];
@@ -63,7 +67,7 @@ fn shape_of(kind: &str) -> Shape {
         | "cudalinkname" | "mutcthreadfun" | "linksetname" => Shape::Strings,
         "linksign" | "refcounting" | "sacarg" | "gpumem" => Shape::Numbers,
         "effect" => Shape::Names,
-        "refcountdots" | "nocuda" | "safe" | "associative" => Shape::Nothing,
+        "refcountdots" | "nocuda" | "safe" | "associative" | "recompute" => Shape::Nothing,
         "wlcomp" | "gpukernel" => Shape::Term,
         _ => Shape::RestOfLine,
     }

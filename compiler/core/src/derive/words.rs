@@ -1,6 +1,6 @@
 //! The words of errors in derivatives.
 
-use super::Parts;
+use super::{Asked, Parts, print_callee};
 use crate::diagnostics::count;
 use crate::ir::Form;
 use ravel_diagnostics::{Code, Diagnostic};
@@ -32,13 +32,25 @@ impl Other {
     }
 }
 
-/// A name of the module that a function of another module has as well.
-pub(super) fn own_function(name: &QName, other: &str) -> Diagnostic {
+/// A name of the module that a function of another module has as well; `here` is that of the file.
+pub(super) fn own_function(name: &QName, other: &str, here: &str) -> Diagnostic {
     let form = &name.name;
-    Diagnostic::error(Code::AmbiguousName, format!("`{form}` is a form of AutoDiff and a function of {other}"))
-        .at(name.span, "nothing tells which one is meant")
-        .with_edit(format!("`AutoDiff::{form}`"), name.span, format!("AutoDiff::{form}"))
-        .with_help(format!("the function is `{other}::{form}`"))
+    let can_stand = other.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let report = match other == here {
+        true => Diagnostic::error(
+            Code::AmbiguousName,
+            format!("`{form}` is a form of AutoDiff and a function of this file"),
+        ),
+        false => {
+            Diagnostic::error(Code::AmbiguousName, format!("`{form}` is a form of AutoDiff and a function of {other}"))
+        }
+    };
+    let report = report.at(name.span, "nothing tells which one is meant");
+    let report = match can_stand {
+        true => report.with_note(format!("the function is `{other}::{form}`")),
+        false => report.with_note("the function needs another name where the form is loaded by `use`"),
+    };
+    report.with_edit(format!("`AutoDiff::{form}`"), name.span, format!("AutoDiff::{form}"))
 }
 
 /// A form that names nothing to derive by.
@@ -88,13 +100,6 @@ pub(super) fn no_variable(parts: &Parts<'_>, call: &ast::Call, expr: &ast::Expr,
     }
 }
 
-fn print_callee(call: &ast::Call) -> String {
-    match &call.callee.module {
-        Some(module) => format!("{module}::{}", call.callee.name),
-        None => call.callee.name.to_string(),
-    }
-}
-
 pub(super) fn twice(name: &str, at: Span, first: Span) -> Diagnostic {
     Diagnostic::error(Code::DerivedByOther, format!("the derivative is taken by `{name}` twice"))
         .at(at, "again here")
@@ -129,18 +134,50 @@ pub(super) fn not_mentioned(
     }
 }
 
-pub(super) fn seed_count(form: &str, variables: usize, seeds: usize, at: Span) -> Diagnostic {
-    let (title, shown) = match form.ends_with("jvp") {
-        true => (
+pub(super) fn seed_count(parts: &Parts<'_>, at: Span) -> Diagnostic {
+    let (form, variables, seeds) = (parts.name(), parts.wrt.len(), parts.seeds.len());
+    let (title, shown) = match parts.form {
+        Form::Jvp => (
             format!("`{form}` by {} takes {}, not {seeds}", count(variables, "variable"), count(variables, "tangent")),
-            format!("{form}(e, [x, y], tx, ty)"),
+            format!("`{form}(e, [x, y], tx, ty)`"),
         ),
-        false => (
+        Form::Vjp => (
             format!("`{form}` takes a cotangent for each real result of the expression, and none is given"),
-            format!("{form}(e, [x, y], s)"),
+            format!("`{form}(e, [x, y], s)`"),
+        ),
+        Form::Grad | Form::Check => (
+            format!("`{form}` takes nothing behind a list of variables"),
+            format!("`{form}(e, [x, y])`, or `{form}(e, x, y)`"),
         ),
     };
-    Diagnostic::error(Code::DerivativeCounts, title).at(at, "here").with_help(format!("as in `{shown}`"))
+    Diagnostic::error(Code::DerivativeCounts, title).at(at, "here").with_help(format!("as in {shown}"))
+}
+
+/// A call of which no function has as many results as the form needs; `counted` are the numbers of all and of real results.
+pub(super) fn no_such_results(parts: &Parts<'_>, asked: Asked, callee: &str, counted: &[(usize, usize)]) -> Diagnostic {
+    let given: Vec<String> = counted
+        .iter()
+        .map(|(all, real)| match all == real {
+            true => count(*all, "result"),
+            false => format!("{}, {real} of them real", count(*all, "result")),
+        })
+        .collect();
+    let form = parts.name();
+    let wanted = match asked {
+        Asked::All(n) if parts.form == Form::Check => format!("{} of its expression", count(n, "result")),
+        Asked::All(n) => format!("{} of its expression besides the gradients", count(n, "result")),
+        Asked::Reals(n) => format!("{} of its expression", count(n, "real result")),
+        Asked::Twice(n) => format!("{n} results and tangents of its expression"),
+    };
+    let title = format!("`{form}` needs {wanted}, and `{callee}` gives {}", given.join(" or "));
+    let report = Diagnostic::error(Code::DerivativeCounts, title).at(parts.body.span, "this call");
+    match (parts.form, counted) {
+        (Form::Vjp, _) => report.with_note("a cotangent for each real result stands behind the variables"),
+        (Form::Grad, _) if !parts.with_value => {
+            report.with_help("`vjp` takes a weight for each real result; `stop_gradient` makes a result constant")
+        }
+        _ => report,
+    }
 }
 
 pub(super) fn result_count(form: &str, variables: usize, wanted: usize, at: Span) -> Diagnostic {
@@ -161,7 +198,15 @@ pub(super) fn result_count(form: &str, variables: usize, wanted: usize, at: Span
             count(variables, "gradient")
         ),
     };
-    Diagnostic::error(Code::DerivativeCounts, title).at(at, "this derivative")
+    let report = Diagnostic::error(Code::DerivativeCounts, title).at(at, "this derivative");
+    match form {
+        "value_grad" | "value_vjp" if wanted <= variables => {
+            let gradients: Vec<String> = (1..=variables).map(|k| format!("d{k}")).collect();
+            report.with_help(format!("as in `value, {} = {form}(...);`", gradients.join(", ")))
+        }
+        "value_jvp" if wanted < 2 => report.with_help("as in `value, t = value_jvp(...);`"),
+        _ => report,
+    }
 }
 
 /// An expression with one value of which several are asked for.

@@ -120,6 +120,7 @@ impl Spec<'_> {
         self.enter(id, span);
         let mut frame = Frame::new(id, families, fun.locals.len());
         self.trace_origins(&mut frame);
+        self.follow(&mut frame);
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
