@@ -39,6 +39,10 @@ const OPEN: [&str; 25] = [
     "sum-prod",
 ];
 
+/// Programs of so few kernels that a processor's OpenCL has them after some seconds; with `RAVEL_MANY_KERNELS` set, a device runs all.
+const FEW_KERNELS: [&str; 8] =
+    ["bodies", "constants", "hessians", "newton", "products", "ranks", "scalar-singular", "sum-prod"];
+
 fn run(source: &Path, way: Way) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     // The module `Cases`, from which inputs come.
@@ -58,8 +62,9 @@ fn main() -> ExitCode {
     for reference in files_below(&folder, "ref") {
         let name = test_name(&folder, &reference);
         let is_open = OPEN.contains(&name.as_str()) && std::env::var_os("RAVEL_OPEN_GRADIENTS").is_none();
+        let is_long = !FEW_KERNELS.contains(&name.as_str()) && std::env::var_os("RAVEL_MANY_KERNELS").is_none();
         for (label, way) in ways::all() {
-            if is_open && !matches!(way, Way::Interpreter) {
+            if is_open && !matches!(way, Way::Interpreter) || is_long && matches!(way, Way::Device) {
                 continue;
             }
             let source = reference.with_extension("sac");
