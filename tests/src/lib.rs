@@ -2,6 +2,7 @@
 //! test files. The tests themselves are `golden.rs` (programs and their outputs), `diagnostics.rs` (wrong programs
 //! and hostile input) and `examples.rs` (examples, README commands).
 
+pub mod figures;
 pub mod layout;
 pub mod programs;
 pub mod ranks;
