@@ -148,6 +148,7 @@ codes! {
     E0380 NotReal "a derivative is taken of or by what is not real"
     E0381 NotOneScalar "`grad` is taken of what is not one real scalar"
     E0382 SeedMisfit "a seed or a tangent does not fit"
+    E0383 NoDerivative "something has no derivative"
     E0501 BadManifest "a `ravel.toml` is wrong"
     E0502 MissingPackage "a dependency cannot be had"
     E0503 PackageCycle "packages need each other"

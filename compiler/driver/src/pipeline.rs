@@ -403,7 +403,14 @@ impl Compilation {
             explanation.made(&module);
         }
         let optimized = self.timed("optimize", |_| ravel_opt::optimize_with(module, &settings));
-        let (module, remarks) = optimized.map_err(crate::passes::failure)?;
+        let (module, remarks) = match optimized {
+            Err(ravel_opt::PassError::Program { span, why }) => {
+                let report = Diagnostic::error(Code::NoDerivative, why).at(span, "its derivative is asked for");
+                self.diagnostics.push(report);
+                return Err(Failure::Source);
+            }
+            other => other.map_err(crate::passes::failure)?,
+        };
         self.with_loops.1 = ravel_opt::stats(&module).withs;
         if let Some(explanation) = &mut self.explanation {
             explanation.optimized(&module, remarks);

@@ -1,10 +1,20 @@
 //! Which values depend on the variables through reals.
 
+use crate::differentiate::state::State;
 use cranelift_entity::EntitySet;
 use ravel_wir::{Func, Inst, Op, Region, Value, With, WithOp};
 
+impl State<'_> {
+    /// Finds what depends on the parameters of a region.
+    pub fn spread(&mut self, region: Region) {
+        self.varied = EntitySet::new();
+        self.varied.extend(self.func.regions[region].params.iter().copied());
+        spread(self.func, region, &mut self.varied);
+    }
+}
+
 /// Adds to `varied` what a region computes from values that are in it.
-pub fn spread(func: &Func, region: Region, varied: &mut EntitySet<Value>) {
+fn spread(func: &Func, region: Region, varied: &mut EntitySet<Value>) {
     for &inst in &func.regions[region].insts {
         spread_inst(func, inst, varied);
     }

@@ -295,7 +295,7 @@ impl Reverse<'_> {
 
     /// The code of the levels from a number on, and the term's value behind it.
     fn replayed(&mut self, at: Region, of: Value, term: &Term, first: usize, copier: &mut Copier) -> Result<Value> {
-        let needs = self.needs_by_level(&term.levels, &self.wanted(term));
+        let needs = self.needs_by_level(&term.levels, &self.wanted(term), false);
         let mut k = first;
         while k < term.levels.len() {
             let level = term.levels[k];
@@ -433,7 +433,7 @@ impl Reverse<'_> {
                 }
             });
         };
-        let needs = self.scatter_needs(term);
+        let needs = self.needs_by_level(&term.levels, &term.needs(), true);
         match self.levels[level].kind.clone() {
             LevelKind::Branch(cond, taken) => {
                 let cond = copier.value(cond);
@@ -468,22 +468,6 @@ impl Reverse<'_> {
                 Ok(self.with1(at, with, ty))
             }
         }
-    }
-
-    /// What each level has to give, generators of levels inside of it included.
-    fn scatter_needs(&self, term: &Term) -> Vec<Vec<Value>> {
-        let mut wanted = term.needs();
-        let mut needs = vec![Vec::new(); term.levels.len()];
-        for (k, level) in term.levels.iter().enumerate().rev() {
-            needs[k] = wanted.clone();
-            let insts = self.slice_of(*level, &wanted);
-            wanted.extend(insts.iter().flat_map(|inst| crate::edit::reads_of(self.state.func, *inst)));
-            match &self.levels[*level].kind {
-                LevelKind::Branch(cond, _) => wanted.push(*cond),
-                LevelKind::Part(generator) => generator.for_each(&mut |v| wanted.push(v)),
-            }
-        }
-        needs
     }
 
     /// A fold function that adds arrays of unknown rank.

@@ -25,11 +25,13 @@ mod loops;
 mod replay;
 mod reverse;
 mod scalar;
+mod sequential;
 mod state;
 mod with;
 
 use crate::edit::{Renames, insts_where, replace_inst, substitute};
 use crate::pass::{Context, Pass, Run};
+use crate::scalar::inline::inline_derived;
 use adjoint::{Adjoints, Term};
 use forward::Forward;
 use ravel_types::HashMap;
@@ -48,7 +50,7 @@ fn is_derive(op: &Op) -> bool {
 }
 
 pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
-    let mut changed = false;
+    let mut changed = inline_derived(module, cx);
     for func in module.funcs.values_mut() {
         // The last one that is found has no other one inside.
         while let Some((home, inst)) = insts_where(func, func.body, is_derive).pop() {
@@ -82,9 +84,11 @@ fn lower(func: &mut Func, home: Region, inst: Inst) -> Result<()> {
     let Op::Derive { mode, args, seeds, body } = func.insts[inst].op.clone() else { return Ok(()) };
     let params = func.regions[body].params.clone();
     let mut state = State::new(func);
+    state.spread(body);
+    if state.put_in_order(body)? {
+        state.spread(body);
+    }
     state.settle(body);
-    state.varied.extend(params.iter().copied());
-    activity::spread(state.func, body, &mut state.varied);
     let yields = state.func.regions[body].yields.clone();
     let reals: Vec<Value> = yields.iter().copied().filter(|v| state.func.ty(*v).elem.is_float()).collect();
     let derivatives = match mode {

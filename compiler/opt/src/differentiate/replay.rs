@@ -36,22 +36,29 @@ impl Reverse<'_> {
         found
     }
 
-    /// What is needed of the levels outside of the last one, from the outside in, if these values of the last one are needed.
-    pub fn needs_by_level(&self, levels: &[Level], values: &[Value]) -> Vec<Vec<Value>> {
+    /// What a level needs of those around it if these values of it are needed.
+    pub fn reads_of_level(&self, level: Level, values: &[Value], with_bounds: bool) -> Vec<Value> {
+        let insts = self.slice_of(level, values);
+        let mut reads: Vec<Value> = values.to_vec();
+        reads.extend(insts.iter().flat_map(|inst| reads_of(self.state.func, *inst)));
+        reads.extend(self.kept_in(level, &insts, values).into_iter().map(|(_, array)| array));
+        match &self.levels[level].kind {
+            LevelKind::Branch(cond, _) => reads.push(*cond),
+            LevelKind::Part(generator) if with_bounds => generator.for_each(&mut |v| reads.push(v)),
+            LevelKind::Part(_) => {}
+        }
+        reads
+    }
+
+    /// What is needed of each level, from the outside in, if these values of the last one are needed; with bounds also what generators need.
+    pub fn needs_by_level(&self, levels: &[Level], values: &[Value], with_bounds: bool) -> Vec<Vec<Value>> {
         let mut needs = vec![Vec::new(); levels.len()];
         let mut wanted = values.to_vec();
         for (k, level) in levels.iter().enumerate().rev() {
-            if let LevelKind::Branch(cond, _) = self.levels[*level].kind {
-                // The condition is made outside.
-                needs[k] = wanted.clone();
-                let insts = self.slice_of(*level, &wanted);
-                wanted.extend(insts.iter().flat_map(|inst| reads_of(self.state.func, *inst)));
-                wanted.push(cond);
-            } else {
-                needs[k] = wanted.clone();
-                let insts = self.slice_of(*level, &wanted);
-                wanted.extend(insts.iter().flat_map(|inst| reads_of(self.state.func, *inst)));
-            }
+            needs[k] = wanted.clone();
+            wanted = self.reads_of_level(*level, &wanted, with_bounds);
+            wanted.sort();
+            wanted.dedup();
         }
         needs
     }
@@ -64,7 +71,7 @@ impl Reverse<'_> {
             let index = params.iter().map(|p| copier.value(*p)).collect();
             let ty = self.state.ty(v);
             let varied = self.state.is_varied(v);
-            let read = self.state.emit(at, Op::Sel { array, index }, ty);
+            let read = self.state.emit(at, Op::Sel { array: copier.value(array), index }, ty);
             if varied {
                 self.state.varied.insert(read);
             }

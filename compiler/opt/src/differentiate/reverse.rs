@@ -4,18 +4,20 @@ use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelData, LevelKind
 use crate::differentiate::scalar::Step;
 use crate::differentiate::state::{Result, State};
 use crate::edit::has_loop;
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{EntitySet, PrimaryMap};
 use ravel_types::{BinOp, HashMap, Shape, Ty, UnOp};
 use ravel_wir::{Inst, Op, Region, Value, cell_type};
 
 pub struct Reverse<'s> {
     pub state: State<'s>,
     pub levels: PrimaryMap<Level, LevelData>,
+    /// Adjoints with zeros that may stand for what was not chosen.
+    pub masked: EntitySet<Value>,
 }
 
 impl<'s> Reverse<'s> {
     pub fn new(state: State<'s>) -> Reverse<'s> {
-        Reverse { state, levels: PrimaryMap::new() }
+        Reverse { state, levels: PrimaryMap::new(), masked: EntitySet::new() }
     }
 
     pub fn level(&mut self, region: Region, kind: LevelKind) -> Level {
@@ -57,6 +59,7 @@ impl<'s> Reverse<'s> {
                 let (g, guard) = self.scalar(at, y, terms)?;
                 let ty = self.state.ty(*a);
                 let value = self.state.emit(at, Op::Convert(g), ty);
+                self.mask(value, g);
                 self.contribute(adjoints, *a, Term { guard, ..Term::here(value) });
             }
             Op::Select { cond, then, els } => {
@@ -87,6 +90,7 @@ impl<'s> Reverse<'s> {
                 let g = self.value(at, y, terms)?;
                 let (shape, ty) = (self.state.extents(at, *array, 0), self.state.ty(*array));
                 let back = self.state.emit(at, Op::Reshape { array: g, shape }, ty);
+                self.mask(back, g);
                 self.contribute(adjoints, *array, Term::here(back));
             }
             Op::ReshapeDyn { array, .. } => {
@@ -94,17 +98,20 @@ impl<'s> Reverse<'s> {
                 let (vector, ty) = (self.state.vector_type(), self.state.ty(*array));
                 let shape = self.state.emit(at, Op::ShapeVec(*array), vector);
                 let back = self.state.emit(at, Op::ReshapeDyn { array: g, shape }, ty);
+                self.mask(back, g);
                 self.contribute(adjoints, *array, Term::here(back));
             }
             Op::Update { array, index, value } => {
                 let g = self.value(at, y, terms)?;
                 let ty = self.state.ty(*value);
                 let cell = self.state.emit(at, Op::Sel { array: g, index: index.clone() }, ty);
+                self.mask(cell, g);
                 self.contribute(adjoints, *value, Term::here(cell));
                 if self.state.is_varied(*array) {
                     let zero = self.state.zeros_like(at, *value, 0);
                     let ty = self.state.ty(*array);
                     let rest = self.state.emit(at, Op::Update { array: g, index: index.clone(), value: zero }, ty);
+                    self.mask(rest, g);
                     self.contribute(adjoints, *array, Term::here(rest));
                 }
             }
@@ -112,11 +119,13 @@ impl<'s> Reverse<'s> {
                 let g = self.value(at, y, terms)?;
                 let ty = self.state.ty(*value);
                 let cell = self.state.emit(at, Op::SelDyn { array: g, index: *index }, ty);
+                self.mask(cell, g);
                 self.contribute(adjoints, *value, Term::here(cell));
                 if self.state.is_varied(*array) {
                     let zero = self.state.zeros_like(at, *value, 0);
                     let ty = self.state.ty(*array);
                     let rest = self.state.emit(at, Op::UpdateDyn { array: g, index: *index, value: zero }, ty);
+                    self.mask(rest, g);
                     self.contribute(adjoints, *array, Term::here(rest));
                 }
             }
@@ -128,6 +137,7 @@ impl<'s> Reverse<'s> {
                     _ => Op::Widen(g),
                 };
                 let back = self.state.emit(at, op, to);
+                self.mask(back, g);
                 self.contribute(adjoints, *a, Term::here(back));
             }
             Op::Opaque(a) => terms.into_iter().for_each(|term| self.contribute(adjoints, *a, term)),
@@ -140,6 +150,22 @@ impl<'s> Reverse<'s> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A cell of an adjoint, and the condition that it counts under: what was not chosen stays without weight where derivatives may be infinite.
+    pub fn cell_of(&mut self, at: Region, cell: Value, is_singular: bool) -> Option<Value> {
+        if !is_singular || !self.state.func.ty(cell).is_scalar() {
+            return None;
+        }
+        let zero = self.state.zeros_like(at, cell, 0);
+        Some(self.state.bin(at, BinOp::Ne, cell, zero))
+    }
+
+    /// Whether zeros of a value may stand for what was not chosen, if those of another one it is made of do.
+    pub fn mask(&mut self, value: Value, from: Value) {
+        if self.masked.contains(from) {
+            self.masked.insert(value);
+        }
     }
 
     fn arithmetic(&mut self, at: Region, op: &Op, y: Value, terms: Vec<Term>, adjoints: &mut Adjoints) -> Result<()> {
@@ -186,6 +212,7 @@ impl<'s> Reverse<'s> {
                 Some(cond) => Some(self.state.both(at, guard, cond)),
                 None => guard,
             };
+            self.mask(value, g);
             adjoints.add(to, Term { guard, ..Term::here(value) });
         }
     }
@@ -239,6 +266,7 @@ impl<'s> Reverse<'s> {
             }
             let index = index.into_iter().rev().map(|i| self.state.int(at, i)).collect();
             let element = self.state.emit(at, Op::Sel { array: g, index }, cell_type(&ty, lead));
+            self.mask(element, g);
             adjoints.add(*cell, Term::here(element));
         }
         Ok(())
@@ -314,6 +342,7 @@ impl<'s> Reverse<'s> {
         let (then, els) = (sides[0].0, sides[1].0);
         let made = self.state.emits(at, Op::If { cond, then, els }, types);
         for (v, g) in now.into_iter().zip(made) {
+            self.masked.insert(g);
             adjoints.add(v, Term::here(g));
         }
         Ok(())
@@ -361,6 +390,7 @@ impl<'s> Reverse<'s> {
     }
 
     fn value_of(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Value> {
+        let is_masked = terms.iter().any(|term| self.is_masked(term));
         let mut total = None;
         let (mut inside, mut elements) = (Vec::new(), Vec::new());
         for term in terms {
@@ -383,7 +413,15 @@ impl<'s> Reverse<'s> {
         for term in elements {
             total = self.accumulate(at, total, &term);
         }
+        if is_masked {
+            self.masked.insert(total);
+        }
         Ok(total)
+    }
+
+    fn is_masked(&self, term: &Term) -> bool {
+        let is_branch = |level: &Level| matches!(self.levels[*level].kind, LevelKind::Branch(..));
+        term.guard.is_some() || self.masked.contains(term.value) || term.levels.iter().any(is_branch)
     }
 
     fn plus(&mut self, at: Region, total: Option<Value>, value: Value) -> Value {

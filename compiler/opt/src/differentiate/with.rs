@@ -8,7 +8,7 @@ use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelKind, Term};
 use crate::differentiate::folds::Fold;
 use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::Result;
-use crate::edit::Copier;
+use crate::edit::{Copier, any_inst};
 use ravel_types::{BinOp, Ty};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
@@ -104,6 +104,7 @@ impl Reverse<'_> {
             true => (self.state.sizes(at, part), self.state.start_of(at, with, number)),
             false => (Vec::new(), self.state.int(at, 0)),
         };
+        let is_singular = self.is_singular(part.body);
         let mut inner = Adjoints::default();
         for (&cell, seed) in data.yields.iter().zip(seeds) {
             if !self.state.is_varied(cell) {
@@ -123,7 +124,12 @@ impl Reverse<'_> {
                         Generator::Dyn { .. } => Op::SelDyn { array, index: data.params[0] },
                     };
                     let g = self.state.emit(body, op, ty);
-                    inner.add(cell, Term::here(g));
+                    self.mask(g, array);
+                    let guard = match self.masked.contains(array) {
+                        true => self.cell_of(body, g, is_singular),
+                        false => None,
+                    };
+                    inner.add(cell, Term { guard, ..Term::here(g) });
                 }
             }
         }
@@ -136,6 +142,34 @@ impl Reverse<'_> {
         let outward = inner.rest().into_iter().filter(|(v, _)| !self.state.is_made_in(*v, body)).collect();
         let outward = self.leave(at, level, outward)?;
         self.reduce(at, level, (inst, number), joint, outward, adjoints)
+    }
+
+    /// Whether derivatives in a body may be infinite where its values are not: by its own operations, or as factors that others have made.
+    fn is_singular(&self, body: Region) -> bool {
+        use ravel_types::UnOp;
+        let func = &*self.state.func;
+        let is_pole = |op: &Op| match op {
+            Op::Un(op, _) => matches!(
+                op,
+                UnOp::Sqrt | UnOp::Cbrt | UnOp::Log | UnOp::Log1p | UnOp::Log2 | UnOp::Log10 | UnOp::Reciproc | UnOp::Asin
+                    | UnOp::Acos | UnOp::Acosh | UnOp::Atanh | UnOp::Tan | UnOp::Exp | UnOp::Expm1 | UnOp::Cosh | UnOp::Sinh
+            ),
+            Op::Bin(op, a, _) => func.ty(*a).elem.is_float() && matches!(op, BinOp::Div | BinOp::Pow | BinOp::Mod),
+            _ => false,
+        };
+        let has_pole = |region: Region| any_inst(func, region, |inst| is_pole(&func.insts[inst].op));
+        has_pole(body)
+            || any_inst(func, body, |inst| {
+                let Op::Bin(BinOp::Mul, a, b) = &func.insts[inst].op else { return false };
+                // A factor that is read from an array made by such operations.
+                [a, b].into_iter().any(|v| {
+                    let Some(Op::Sel { array, .. }) = self.state.defs.op(func, *v) else { return false };
+                    match self.state.defs.op(func, *array) {
+                        Some(Op::With(with)) => with.parts.iter().any(|part| has_pole(part.body)),
+                        _ => false,
+                    }
+                })
+            })
     }
 
     /// What is left of terms at the border of a body.
@@ -186,13 +220,7 @@ impl Reverse<'_> {
         let mut needs: Vec<Value> = Vec::new();
         let mut wanted = term.needs();
         for level in term.levels.iter().rev() {
-            let insts = self.slice_of(*level, &wanted);
-            wanted.extend(insts.iter().flat_map(|inst| crate::edit::reads_of(self.state.func, *inst)));
-            wanted.extend(self.levels[*level].kept.values());
-            match &self.levels[*level].kind {
-                LevelKind::Branch(cond, _) => wanted.push(*cond),
-                LevelKind::Part(generator) => generator.for_each(&mut |v| wanted.push(v)),
-            }
+            wanted = self.reads_of_level(*level, &wanted, true);
         }
         let params = &self.state.func.regions[body].params;
         for v in wanted {
@@ -206,7 +234,7 @@ impl Reverse<'_> {
     /// Whether indices of a term are the same for all indices of the body that it leaves.
     fn is_fixed_inside(&self, level: Level, term: &Term, index: &[Value]) -> bool {
         let levels: Vec<Level> = [level].into_iter().chain(term.levels.iter().copied()).collect();
-        let needs = self.needs_by_level(&levels, index);
+        let needs = self.needs_by_level(&levels, index, false);
         self.is_fixed(level, &needs[0])
     }
 
@@ -335,6 +363,9 @@ impl Reverse<'_> {
             }
         };
         for ((v, term), sum) in sums.into_iter().zip(made) {
+            if term.guard.is_some() || self.masked.contains(term.value) {
+                self.masked.insert(sum);
+            }
             let mut index = Vec::new();
             for i in term.index.values() {
                 index.push(self.outside(at, level, *i));

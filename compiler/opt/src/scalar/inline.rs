@@ -11,8 +11,9 @@
 //! Leaves alone: `noinline` functions, other recursion, and large functions with several callers.
 //! Worth: tests/survey/small/halves (2.1 with Cranelift, 1.6 with LLVM).
 
-use crate::edit::{Copier, Renames, all_insts, any_inst, size_of, syms_of};
+use crate::edit::{Copier, Renames, all_insts, any_inst, insts_where, size_of, syms_of};
 use crate::pass::{Context, Pass, Run};
+use cranelift_entity::PrimaryMap;
 use ravel_source::Span;
 use ravel_types::{Affine, Elem, HashMap};
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
@@ -148,15 +149,56 @@ fn bottom_up(callees: &[Vec<FuncId>]) -> (Vec<FuncId>, Vec<bool>) {
     (order, recursive)
 }
 
-fn inline_into(func: &mut Func, funcs: &cranelift_entity::PrimaryMap<FuncId, Func>, wanted: &[bool]) -> bool {
+/// Puts all functions in place that derivatives call, but those that call themselves: `differentiate` looks at one function at a time.
+pub fn inline_derived(module: &mut Module, cx: &mut Context) -> bool {
+    let is_derive = |op: &Op| matches!(op, Op::Derive { .. });
+    let callees: Vec<Vec<FuncId>> = module.funcs.values().map(callees_of).collect();
+    let (_, recursive) = bottom_up(&callees);
+    let wanted: Vec<bool> = recursive.iter().map(|r| !r).collect();
+    let mut any = false;
+    for id in module.funcs.keys() {
+        let mut func = std::mem::replace(&mut module.funcs[id], Func::new("", Span::NONE));
+        loop {
+            let roots = insts_where(&func, func.body, is_derive);
+            let roots = roots.into_iter().flat_map(|(_, inst)| func.insts[inst].op.regions()).collect();
+            // Bodies that come in call others.
+            if !inline_within(&mut func, &module.funcs, &wanted, roots, usize::MAX) {
+                break;
+            }
+            any = true;
+        }
+        module.funcs[id] = func;
+    }
+    if any {
+        remove_uncalled(module);
+        cx.look_at(module);
+    }
+    any
+}
+
+fn inline_into(func: &mut Func, funcs: &PrimaryMap<FuncId, Func>, wanted: &[bool]) -> bool {
+    let body = func.body;
+    inline_within(func, funcs, wanted, vec![body], MAX_CALLER)
+}
+
+/// Puts calls in some regions and inside of them in place, as long as the function does not grow beyond a size.
+fn inline_within(
+    func: &mut Func,
+    funcs: &PrimaryMap<FuncId, Func>,
+    wanted: &[bool],
+    roots: Vec<Region>,
+    most: usize,
+) -> bool {
     let mut size = size_of(func, func.body);
     let mut renames = Renames::default();
     let mut changed = false;
-    let body = func.body;
-    let mut stack = vec![body];
+    let mut stack = roots;
     // Regions are collected first: the copies need no second look, for callees are inlined before callers.
     let mut regions: Vec<Region> = Vec::new();
     while let Some(region) = stack.pop() {
+        if regions.contains(&region) {
+            continue;
+        }
         regions.push(region);
         for &inst in &func.regions[region].insts {
             stack.extend(func.insts[inst].op.regions());
@@ -175,7 +217,7 @@ fn inline_into(func: &mut Func, funcs: &cranelift_entity::PrimaryMap<FuncId, Fun
             };
             let source = &funcs[callee];
             size += size_of(source, source.body);
-            if size > MAX_CALLER && size_of(source, source.body) > 3 {
+            if size > most && size_of(source, source.body) > 3 {
                 out.push(inst);
                 continue;
             }
