@@ -92,12 +92,14 @@ impl Reverse<'_> {
         let trip = Trip::of(self.state.func, &self.state.defs, inst);
         let counter = trip.map(|trip| own.params[trip.counter]);
         let original: HashMap<Value, Value> = names.iter().map(|(old, new)| (*new, *old)).collect();
-        let nodes = self.nodes(once, (&forward, &own.params), counter, &init, &original);
+        let nodes = self.nodes(once, (&forward, &own.params), counter, &original);
         let Some(kept) = cut(&nodes, &needed) else {
-            return self.state.refuse("a loop whose arrays change their shape has no derivative in reverse mode yet");
+            return self.state.refuse("a loop that carries arrays of unknown rank has no derivative in reverse mode yet");
         };
         let stored: Vec<Value> = kept.iter().map(|v| original.get(v).copied().unwrap_or(*v)).collect();
-        let (tapes, count) = self.record(at, (inst, body), &init, &stored, trip)?;
+        let has_shape = |v: &Value| self.extents_outside(*v, &init).is_some();
+        let (rows, stacks): (Vec<Value>, Vec<Value>) = stored.iter().partition(|v| has_shape(v));
+        let tapes = self.record(at, (inst, body), &init, (&rows, &stacks), trip)?;
         // The reverse loop.
         let int = Ty::scalar(Elem::I32);
         let reverse = self.state.func.regions.push(RegionData::default());
@@ -105,9 +107,15 @@ impl Reverse<'_> {
         self.state.func.regions[reverse].params.extend(carried.iter().copied());
         self.state.func.regions[reverse].params.extend(sums.iter().map(|(_, g)| *g));
         let mut renames = Renames::default();
-        for (v, tape) in kept.iter().zip(&tapes) {
+        for (v, original) in kept.iter().zip(&stored) {
             let ty = self.state.ty(*v);
-            let read = self.state.emit(reverse, Op::Sel { array: *tape, index: vec![t] }, ty);
+            let read = match rows.iter().position(|row| row == original) {
+                Some(k) => self.state.emit(reverse, Op::Sel { array: tapes.rows[k], index: vec![t] }, ty),
+                None => {
+                    let k = stacks.iter().position(|stack| stack == original).unwrap_or(0);
+                    self.popped(reverse, t, &tapes.stacks[k], ty)
+                }
+            };
             renames.set(*v, read);
         }
         if let (Some(trip), Some(counter)) = (trip, counter) {
@@ -136,7 +144,7 @@ impl Reverse<'_> {
         let yields: Vec<Value> = self.state.func.regions[reverse].yields.iter().map(|v| renames.get(*v)).collect();
         self.state.func.regions[reverse].yields = yields;
         let one = self.state.int(at, 1);
-        let last = self.state.bin(at, BinOp::Sub, count, one);
+        let last = self.state.bin(at, BinOp::Sub, tapes.count, one);
         let mut begin = vec![last];
         begin.extend(&seeds);
         for (v, _) in &sums {
@@ -161,12 +169,11 @@ impl Reverse<'_> {
         once: Region,
         (forward, params): (&[Inst], &[Value]),
         counter: Option<Value>,
-        init: &[Value],
         original: &HashMap<Value, Value>,
     ) -> Vec<Node> {
         let func = &*self.state.func;
         let mut nodes = Vec::new();
-        let cost = |v: Value| if original.contains_key(&v) { self.store_cost(v, init) } else { None };
+        let cost = |v: Value| if original.contains_key(&v) { self.store_cost(v) } else { None };
         for &p in params {
             let operands = (counter == Some(p)).then(Vec::new);
             nodes.push(Node { value: p, cost: cost(p), operands });
@@ -185,12 +192,11 @@ impl Reverse<'_> {
         nodes
     }
 
-    fn store_cost(&self, v: Value, init: &[Value]) -> Option<u64> {
+    fn store_cost(&self, v: Value) -> Option<u64> {
         let ty = self.state.func.ty(v);
-        if ty.elem == Elem::Handle {
+        if ty.elem == Elem::Handle || ty.rank().is_none() {
             return None;
         }
-        self.extents_outside(v, init)?;
         let count = ty.shape.count().map_or(LARGE, |n| n as u64);
         Some(count.saturating_mul(ty.elem.bytes() as u64).max(1))
     }
@@ -211,19 +217,20 @@ impl Reverse<'_> {
         extents.iter().map(find).collect()
     }
 
-    /// Lets a loop write what is kept to tapes; gives these and the number of iterations.
+    /// Lets a loop write what is kept to tapes: values of one shape in rows, others one behind the other.
     fn record(
         &mut self,
         at: Region,
         (inst, body): (Inst, Region),
         init: &[Value],
-        kept: &[Value],
+        (rows, stacks): (&[Value], &[Value]),
         trip: Option<Trip>,
-    ) -> Result<(Vec<Value>, Value)> {
+    ) -> Result<Tapes> {
         let int = Ty::scalar(Elem::I32);
         // In front of the loop.
         let front = self.state.branch();
         let zero = self.state.int(front, 0);
+        let first = self.state.int(front, FIRST);
         let size = match trip {
             Some(trip) => {
                 let one = self.state.int(front, 1);
@@ -233,15 +240,32 @@ impl Reverse<'_> {
                 let n = self.state.bin(front, BinOp::Sub, high, low);
                 self.state.bin(front, BinOp::Max, n, one)
             }
-            None => self.state.int(front, FIRST),
+            None => first,
         };
-        let mut begin = Vec::new();
-        let mut types = Vec::new();
-        for v in kept {
+        // At the end of an iteration, what tells where the others are goes into rows, too.
+        let number = self.state.func.add_param(body, int.clone());
+        let (mut rows, mut begin, mut next) = (rows.to_vec(), vec![zero], Vec::new());
+        let one = self.state.int(body, 1);
+        next.push(self.state.bin(body, BinOp::Add, number, one));
+        let mut places = Vec::new();
+        for v in stacks {
+            let top = self.state.func.add_param(body, int.clone());
+            let extents = self.state.extents(body, *v, 0);
+            let elem = self.state.ty(*v).elem;
+            let length = Affine::sym(self.state.func.fresh_sym());
+            let ty = Ty::new(elem, Shape::Known(vec![length]));
+            let longer = self.longer(&ty);
+            let data = self.state.func.add_param(body, longer);
+            let (above, all) = self.pushed(body, (data, top), *v, &extents);
+            begin.extend([zero, self.state.zeros(front, vec![first], ty)]);
+            next.extend([above, all]);
+            places.push(rows.len());
+            rows.push(top);
+            rows.extend(extents);
+        }
+        for v in &rows {
             let cell = self.state.ty(*v);
-            let Some(extents) = self.extents_outside(*v, init) else {
-                return self.state.refuse("a loop whose arrays change their shape has no derivative in reverse mode yet");
-            };
+            let extents = self.extents_outside(*v, init).unwrap_or_default();
             let mut frame = vec![size];
             for (extent, place) in &extents {
                 frame.push(match (extent.as_const(), place) {
@@ -255,47 +279,103 @@ impl Reverse<'_> {
             let length = Affine::sym(self.state.func.fresh_sym());
             let shape = [length].into_iter().chain(extents.into_iter().map(|(e, _)| e)).collect();
             let ty = Ty::new(cell.elem, Shape::Known(shape));
-            begin.push(self.state.zeros(front, frame, ty.clone()));
-            types.push(ty);
+            let longer = self.longer(&ty);
+            begin.push(self.state.zeros(front, frame, ty));
+            let tape = self.state.func.add_param(body, longer);
+            let room = match trip {
+                Some(_) => tape,
+                None => {
+                    let one = self.state.int(body, 1);
+                    let least = self.state.bin(body, BinOp::Add, number, one);
+                    self.grown(body, tape, least)
+                }
+            };
+            let ty = self.state.ty(room);
+            next.push(self.state.emit(body, Op::Update { array: room, index: vec![number], value: *v }, ty));
         }
         let data = std::mem::take(&mut self.state.func.regions[front].insts);
         for v in data.iter().flat_map(|i| self.state.func.insts[*i].results.clone()) {
             self.state.home[v] = at.into();
         }
         insert_before(self.state.func, at, inst, data);
-        // At the end of an iteration.
-        let number = self.state.func.add_param(body, int.clone());
-        let mut next = Vec::new();
-        let mut params = Vec::new();
-        for (v, ty) in kept.iter().zip(&types) {
-            let longer = self.longer(ty);
-            let tape = self.state.func.add_param(body, longer);
-            params.push(tape);
-            let room = match trip {
-                Some(_) => tape,
-                None => self.grown(body, tape, number),
-            };
-            let ty = self.state.ty(room);
-            next.push(self.state.emit(body, Op::Update { array: room, index: vec![number], value: *v }, ty));
-        }
-        let one = self.state.int(body, 1);
-        let after = self.state.bin(body, BinOp::Add, number, one);
-        self.state.func.regions[body].yields.push(after);
         self.state.func.regions[body].yields.extend(next);
-        let mut made = vec![self.state.func.new_value(int)];
-        for ty in &types {
-            let ty = self.longer(ty);
+        let params = self.state.func.regions[body].params.clone();
+        let mut made = Vec::new();
+        for p in &params[params.len() - begin.len()..] {
+            let ty = self.state.ty(*p);
+            let ty = if ty.is_scalar() { ty } else { self.longer(&ty) };
             made.push(self.state.func.new_value(ty));
         }
         let Op::Loop { init, .. } = &mut self.state.func.insts[inst].op else { return self.state.refuse("no loop") };
-        init.push(zero);
         init.extend(begin);
         self.state.func.insts[inst].results.extend(made.iter().copied());
         self.state.defs.add_inst(self.state.func, inst);
         for v in &made {
             self.state.home[*v] = at.into();
         }
-        Ok((made[1..].to_vec(), made[0]))
+        let tapes = made[1 + 2 * stacks.len()..].to_vec();
+        let stacks = places.into_iter().enumerate().map(|(k, first)| {
+            let rank = self.state.func.ty(stacks[k]).rank().unwrap_or(0);
+            Stack { data: made[2 + 2 * k], starts: tapes[first], extents: tapes[first + 1..=first + rank].to_vec() }
+        });
+        let stacks = stacks.collect();
+        Ok(Tapes { rows: tapes, stacks, count: made[0] })
+    }
+
+    /// Puts an array behind what a vector has below `top`; gives the new top and the vector.
+    fn pushed(&mut self, at: Region, (data, top): (Value, Value), v: Value, extents: &[Value]) -> (Value, Value) {
+        let ty = self.state.ty(v);
+        let mut count = self.state.int(at, 1);
+        for n in extents {
+            count = self.state.bin(at, BinOp::Mul, count, *n);
+        }
+        let above = self.state.bin(at, BinOp::Add, top, count);
+        let room = self.grown(at, data, above);
+        let flat = match ty.rank() {
+            Some(1) => v,
+            _ => {
+                let length = Affine::sym(self.state.func.fresh_sym());
+                let flat = Ty::new(ty.elem, Shape::Known(vec![length]));
+                self.state.emit(at, Op::Reshape { array: v, shape: vec![count] }, flat)
+            }
+        };
+        let body = self.state.branch();
+        let k = self.state.func.add_param(body, Ty::scalar(Elem::I32));
+        let from = self.state.bin(body, BinOp::Sub, k, top);
+        let element = self.state.emit(body, Op::Sel { array: flat, index: vec![from] }, Ty::scalar(ty.elem));
+        self.state.func.regions[body].yields = vec![element];
+        let generator = Generator::Known { lower: vec![top], upper: vec![above], step: None, width: None };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![WithOp::Modarray { array: room }], ordered: false };
+        let ty = self.state.ty(room);
+        (above, self.with1(at, with, ty))
+    }
+
+    /// What an iteration has put on a stack.
+    fn popped(&mut self, at: Region, t: Value, stack: &Stack, ty: Ty) -> Value {
+        let int = Ty::scalar(Elem::I32);
+        let start = self.state.emit(at, Op::Sel { array: stack.starts, index: vec![t] }, int.clone());
+        let mut count = self.state.int(at, 1);
+        let mut extents = Vec::new();
+        for tape in &stack.extents {
+            let n = self.state.emit(at, Op::Sel { array: *tape, index: vec![t] }, int.clone());
+            count = self.state.bin(at, BinOp::Mul, count, n);
+            extents.push(n);
+        }
+        let body = self.state.branch();
+        let k = self.state.func.add_param(body, int);
+        let from = self.state.bin(body, BinOp::Add, start, k);
+        let element = self.state.emit(body, Op::Sel { array: stack.data, index: vec![from] }, Ty::scalar(ty.elem));
+        self.state.func.regions[body].yields = vec![element];
+        let zero = self.state.int(at, 0);
+        let generator = Generator::Known { lower: vec![zero], upper: vec![count], step: None, width: None };
+        let op = WithOp::Genarray { frame: Frame::Known(vec![count]), cell: Some(Vec::new()), default: None };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+        if ty.rank() == Some(1) {
+            return self.with1(at, with, ty);
+        }
+        let length = Affine::sym(self.state.func.fresh_sym());
+        let flat = self.with1(at, with, Ty::new(ty.elem, Shape::Known(vec![length])));
+        self.state.emit(at, Op::Reshape { array: flat, shape: extents }, ty)
     }
 
     /// A constant that may stand in a body, made again.
@@ -313,16 +393,17 @@ impl Reverse<'_> {
         Ty::new(ty.elem, Shape::Known([length].into_iter().chain(rest).collect()))
     }
 
-    /// A tape with room for one more: twice as long where it is full.
-    fn grown(&mut self, at: Region, tape: Value, number: Value) -> Value {
+    /// A tape with so many places at least: twice as long where these are too few.
+    fn grown(&mut self, at: Region, tape: Value, least: Value) -> Value {
         let int = Ty::scalar(Elem::I32);
         let length = self.state.emit(at, Op::Extent { array: tape, axis: 0 }, int.clone());
-        let full = self.state.bin(at, BinOp::Ge, number, length);
+        let full = self.state.bin(at, BinOp::Gt, least, length);
         let (then, els) = (self.state.branch(), self.state.branch());
         let old = self.state.ty(tape);
         let ty = self.longer(&old);
         let two = self.state.int(then, 2);
         let double = self.state.bin(then, BinOp::Mul, length, two);
+        let double = self.state.bin(then, BinOp::Max, double, least);
         let cell = self.state.extents(then, tape, 1);
         let body = self.state.branch();
         let k = self.state.func.add_param(body, int);
@@ -337,6 +418,22 @@ impl Reverse<'_> {
         self.state.func.regions[els].yields = vec![tape];
         self.state.emit(at, Op::If { cond: full, then, els }, ty)
     }
+}
+
+/// Where a loop has written what is kept.
+struct Tapes {
+    rows: Vec<Value>,
+    stacks: Vec<Stack>,
+    /// How many iterations there were.
+    count: Value,
+}
+
+/// Arrays of any shape, one behind the other.
+struct Stack {
+    data: Value,
+    /// By iteration, where its array begins, and its extents.
+    starts: Value,
+    extents: Vec<Value>,
 }
 
 /// Instructions that values need, as far as they are not computed from those that are kept.

@@ -23,6 +23,8 @@ pub struct State<'f> {
     pub varied: EntitySet<Value>,
     /// The region that a value is made in, of those that adjoint code is added to.
     pub home: SecondaryMap<Value, PackedOption<Region>>,
+    /// By copied region, the first symbol that is a fact about one evaluation of it.
+    pub own_syms: HashMap<Region, u32>,
     /// For new instructions.
     pub span: Span,
 }
@@ -30,7 +32,7 @@ pub struct State<'f> {
 impl<'f> State<'f> {
     pub fn new(func: &'f mut Func) -> State<'f> {
         let defs = Defs::new(func);
-        State { func, defs, varied: EntitySet::new(), home: SecondaryMap::new(), span: Span::NONE }
+        State { func, defs, varied: EntitySet::new(), home: SecondaryMap::new(), own_syms: HashMap::default(), span: Span::NONE }
     }
 
     pub fn refuse<T>(&self, why: impl Into<String>) -> Result<T> {
@@ -126,14 +128,34 @@ impl<'f> State<'f> {
     /// The extents of an array, of known rank, from an axis on.
     pub fn extents(&mut self, region: Region, array: Value, from: usize) -> Vec<Value> {
         let extents = self.func.ty(array).shape.extents().map(<[_]>::to_vec).unwrap_or_default();
+        // What the array was made with is there without the array.
+        let made = self.made_with(array).filter(|made| made.len() == extents.len());
         let mut values = Vec::new();
         for (axis, extent) in extents.iter().enumerate().skip(from) {
             values.push(match extent.as_const() {
                 Some(n) => self.int(region, n),
+                None if let Some(made) = &made => made[axis],
                 None => self.emit(region, Op::Extent { array, axis: axis as u32 }, Ty::scalar(Elem::I32)),
             });
         }
         values
+    }
+
+    /// The extents that an array was made with.
+    fn made_with(&self, array: Value) -> Option<Vec<Value>> {
+        let crate::edit::Def::Inst(inst, k) = self.defs.get(array) else { return None };
+        match &self.func.insts[inst].op {
+            Op::With(with) => match &with.ops[k as usize] {
+                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => {
+                    Some(frame.iter().chain(cell).copied().collect())
+                }
+                WithOp::Modarray { array } => self.made_with(*array),
+                _ => None,
+            },
+            Op::Reshape { shape, .. } => Some(shape.clone()),
+            Op::Update { array, .. } | Op::Opaque(array) => self.made_with(*array),
+            _ => None,
+        }
     }
 
     /// Zeros of the shape and type of a value, from an axis on.
@@ -234,8 +256,10 @@ impl<'f> State<'f> {
 
     /// A copy of a region for adjoint code: it has values of its own, and no checks, for the original makes them.
     pub fn copy(&mut self, region: Region) -> (Region, HashMap<Value, Value>) {
+        let first = self.func.n_syms;
         let mut copier = Copier::within(self.func, region);
         let copy = copier.region(self.func, region);
+        self.own_syms.insert(copy, first);
         self.drop_checks(copy);
         self.adopt(&copier);
         self.defs.add_region(self.func, copy);

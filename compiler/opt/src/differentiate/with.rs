@@ -241,7 +241,11 @@ impl Reverse<'_> {
     /// Whether a value of a body can be kept in an array over its indices.
     fn can_store(&self, level: Level, v: Value) -> bool {
         let is_plain = matches!(&self.levels[level].kind, LevelKind::Part(Generator::Known { .. }));
-        is_plain && self.state.ty(v).rank().is_some()
+        // Cells of an array have one shape.
+        let first = self.state.own_syms.get(&self.levels[level].region).copied().unwrap_or(0);
+        let ty = self.state.ty(v);
+        let is_one = |extent: &ravel_types::Affine| extent.terms().iter().all(|(sym, _)| sym.0 < first);
+        is_plain && ty.shape.extents().is_some_and(|extents| extents.iter().all(is_one))
     }
 
     /// Keeps values of a body in arrays over its indices.
