@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms in order; files of the root that all of them use come first.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "pass",
     "edit",
     "facts",
@@ -17,6 +17,7 @@ const ROOMS: [&str; 14] = [
     "small",
     "loops",
     "motion",
+    "differentiate",
     "reuse",
     "device",
     "pipeline",

@@ -41,7 +41,7 @@ fn all_ways_to_run_a_random_program_agree() {
 /// Derivatives of random functions: by the interpreter in both modes, and by differences.
 #[test]
 fn derivatives_of_a_random_function_agree() {
-    agree(&["--derive", "--interp-only"], cases() / 10);
+    agree(&["--derive"], cases() / 10);
 }
 
 /// Each case starts `ravel` up to three times: 200 of them.

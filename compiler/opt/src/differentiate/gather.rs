@@ -177,20 +177,13 @@ impl Reverse<'_> {
             free.iter().chain(&defined).any(|v| lin.mentions(Atom::Value(*v)))
         };
         let (inner, outer): (Vec<&Cond>, Vec<&Cond>) = plan.inverse.conds.iter().partition(|c| mentions(c));
-        let zeros =
-            |s: &mut crate::differentiate::state::State, at: Region, y: &[Value]| vec![s.zeros_like(at, y[0], 0)];
         if outer.is_empty() {
             return self.sum_free(at, of, term, plan, 0, &inner, values);
         }
         let cond = self.all(at, &outer, values);
         let then = self.state.branch();
         let value = self.sum_free(then, of, term, plan, 0, &inner, values)?;
-        self.state.func.regions[then].yields = vec![value];
-        let els = self.state.branch();
-        let zero = zeros(&mut self.state, els, &[value]);
-        self.state.func.regions[els].yields = zero;
-        let ty = self.state.ty(value);
-        Ok(self.state.emit(at, Op::If { cond, then, els }, ty))
+        self.choice(at, (of, plan.target.len()), cond, then, value)
     }
 
     /// The sum over the free variables from a number on, as folds; those whose bounds do not depend on each other are axes of one.
@@ -280,14 +273,21 @@ impl Reverse<'_> {
         let cond = self.all(at, conds, values);
         let then = self.state.branch();
         let value = self.replayed(then, of, term, 0, &mut copier)?;
-        self.choice(at, cond, then, value)
+        self.choice(at, (of, plan.target.len()), cond, then, value)
     }
 
-    /// A branch that gives a value, or zero.
-    fn choice(&mut self, at: Region, cond: Value, then: Region, value: Value) -> Result<Value> {
+    /// A branch that gives a cell of an array below some axes, or zeros like it.
+    fn choice(
+        &mut self,
+        at: Region,
+        (of, lead): (Value, usize),
+        cond: Value,
+        then: Region,
+        value: Value,
+    ) -> Result<Value> {
         self.state.func.regions[then].yields = vec![value];
         let els = self.state.branch();
-        let zero = self.state.zeros_like(els, value, 0);
+        let zero = self.state.zeros_like(els, of, lead);
         self.state.func.regions[els].yields = vec![zero];
         let ty = self.state.ty(value);
         Ok(self.state.emit(at, Op::If { cond, then, els }, ty))
@@ -305,7 +305,7 @@ impl Reverse<'_> {
                 let then = self.state.branch();
                 self.replay(then, copier, level, &needs[k]);
                 let value = self.replayed(then, of, term, k + 1, copier)?;
-                return self.choice(at, cond, then, value);
+                return self.choice(at, (of, term.index.values().len()), cond, then, value);
             }
             self.replay(at, copier, level, &needs[k]);
             k += 1;

@@ -255,7 +255,9 @@ impl System {
                 for upper in &bounds.upper {
                     // lower / k <= upper / m
                     let follows = lower.of.scale(upper.by)?.sub(&upper.of.scale(lower.by)?)?;
-                    if self.constraints.len() < MOST_CONSTRAINTS {
+                    // What says of the loops only that they run is left to them.
+                    let tells = self.target.iter().chain(&self.unsolved).any(|t| *t != v && factor(&follows, *t) != 0);
+                    if tells && self.constraints.len() < MOST_CONSTRAINTS {
                         self.constraints.push(follows);
                     }
                 }

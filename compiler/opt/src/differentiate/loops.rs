@@ -94,7 +94,9 @@ impl Reverse<'_> {
         let original: HashMap<Value, Value> = names.iter().map(|(old, new)| (*new, *old)).collect();
         let nodes = self.nodes(once, (&forward, &own.params), counter, &original);
         let Some(kept) = cut(&nodes, &needed) else {
-            return self.state.refuse("a loop that carries arrays of unknown rank has no derivative in reverse mode yet");
+            return self
+                .state
+                .refuse("a loop that carries arrays of unknown rank has no derivative in reverse mode yet");
         };
         let stored: Vec<Value> = kept.iter().map(|v| original.get(v).copied().unwrap_or(*v)).collect();
         let has_shape = |v: &Value| self.extents_outside(*v, &init).is_some();
@@ -183,8 +185,8 @@ impl Reverse<'_> {
             let is_new = results.iter().any(|v| !original.contains_key(v));
             let is_outside = matches!(func.insts[inst].op, Op::Native { .. } | Op::GlobalGet(_));
             let is_again = is_new || (!self.is_heavy(inst) && !is_outside);
-            let operands: Option<Vec<Value>> =
-                is_again.then(|| reads_of(func, inst).into_iter().filter(|v| self.state.is_made_in(*v, once)).collect());
+            let operands: Option<Vec<Value>> = is_again
+                .then(|| reads_of(func, inst).into_iter().filter(|v| self.state.is_made_in(*v, once)).collect());
             for &v in results {
                 nodes.push(Node { value: v, cost: cost(v), operands: operands.clone() });
             }
@@ -345,7 +347,8 @@ impl Reverse<'_> {
         let element = self.state.emit(body, Op::Sel { array: flat, index: vec![from] }, Ty::scalar(ty.elem));
         self.state.func.regions[body].yields = vec![element];
         let generator = Generator::Known { lower: vec![top], upper: vec![above], step: None, width: None };
-        let with = With { parts: vec![Part { generator, body }], ops: vec![WithOp::Modarray { array: room }], ordered: false };
+        let with =
+            With { parts: vec![Part { generator, body }], ops: vec![WithOp::Modarray { array: room }], ordered: false };
         let ty = self.state.ty(room);
         (above, self.with1(at, with, ty))
     }

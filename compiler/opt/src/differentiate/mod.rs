@@ -85,9 +85,7 @@ fn lower(func: &mut Func, home: Region, inst: Inst) -> Result<()> {
     let params = func.regions[body].params.clone();
     let mut state = State::new(func);
     state.spread(body);
-    if state.put_in_order(body)? {
-        state.spread(body);
-    }
+    state.put_in_order(body)?;
     state.settle(body);
     let yields = state.func.regions[body].yields.clone();
     let reals: Vec<Value> = yields.iter().copied().filter(|v| state.func.ty(*v).elem.is_float()).collect();

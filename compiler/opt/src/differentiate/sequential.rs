@@ -13,15 +13,15 @@ use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 impl State<'_> {
-    /// Makes loops of what is varied and needs them, in a region and inside of it; says whether there was some.
-    pub fn put_in_order(&mut self, region: Region) -> Result<bool> {
-        let mut changed = false;
+    /// Makes loops of what is varied and needs them, in a region and inside of it.
+    pub fn put_in_order(&mut self, region: Region) -> Result<()> {
         while let Some((home, inst, ops)) = self.next_in_order(region) {
             self.span = self.func.insts[inst].span;
             self.put_one(home, inst, &ops)?;
-            changed = true;
+            // Copies have values of their own.
+            self.spread(region);
         }
-        Ok(changed)
+        Ok(())
     }
 
     /// A with-loop with operators that must become loops.
@@ -33,7 +33,9 @@ impl State<'_> {
             let ops: Vec<usize> = match with.ordered {
                 true if any => (0..results.len()).collect(),
                 true => Vec::new(),
-                false => (0..results.len()).filter(|k| self.is_varied(results[*k]) && self.has_order(with, *k, results[*k])).collect(),
+                false => (0..results.len())
+                    .filter(|k| self.is_varied(results[*k]) && self.has_order(with, *k, results[*k]))
+                    .collect(),
             };
             if !ops.is_empty() {
                 return Some((home, inst, ops));
@@ -96,8 +98,11 @@ impl State<'_> {
         Ok(match op {
             WithOp::Fold { neutral, .. } => *neutral,
             WithOp::Modarray { array } => *array,
-            WithOp::Genarray { frame: Frame::Known(_), cell: None, default: None } | WithOp::Genarray { frame: Frame::Dyn(_), .. } => {
-                return self.refuse("a with-loop that runs in order and whose cells have no known shape has no derivative yet");
+            WithOp::Genarray { frame: Frame::Known(_), cell: None, default: None }
+            | WithOp::Genarray { frame: Frame::Dyn(_), .. } => {
+                return self.refuse(
+                    "a with-loop that runs in order and whose cells have no known shape has no derivative yet",
+                );
             }
             WithOp::Genarray { frame, cell, default } => {
                 let op = WithOp::Genarray { frame: frame.clone(), cell: cell.clone(), default: *default };

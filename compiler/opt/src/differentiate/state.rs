@@ -32,7 +32,14 @@ pub struct State<'f> {
 impl<'f> State<'f> {
     pub fn new(func: &'f mut Func) -> State<'f> {
         let defs = Defs::new(func);
-        State { func, defs, varied: EntitySet::new(), home: SecondaryMap::new(), own_syms: HashMap::default(), span: Span::NONE }
+        State {
+            func,
+            defs,
+            varied: EntitySet::new(),
+            home: SecondaryMap::new(),
+            own_syms: HashMap::default(),
+            span: Span::NONE,
+        }
     }
 
     pub fn refuse<T>(&self, why: impl Into<String>) -> Result<T> {

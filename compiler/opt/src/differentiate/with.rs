@@ -151,8 +151,22 @@ impl Reverse<'_> {
         let is_pole = |op: &Op| match op {
             Op::Un(op, _) => matches!(
                 op,
-                UnOp::Sqrt | UnOp::Cbrt | UnOp::Log | UnOp::Log1p | UnOp::Log2 | UnOp::Log10 | UnOp::Reciproc | UnOp::Asin
-                    | UnOp::Acos | UnOp::Acosh | UnOp::Atanh | UnOp::Tan | UnOp::Exp | UnOp::Expm1 | UnOp::Cosh | UnOp::Sinh
+                UnOp::Sqrt
+                    | UnOp::Cbrt
+                    | UnOp::Log
+                    | UnOp::Log1p
+                    | UnOp::Log2
+                    | UnOp::Log10
+                    | UnOp::Reciproc
+                    | UnOp::Asin
+                    | UnOp::Acos
+                    | UnOp::Acosh
+                    | UnOp::Atanh
+                    | UnOp::Tan
+                    | UnOp::Exp
+                    | UnOp::Expm1
+                    | UnOp::Cosh
+                    | UnOp::Sinh
             ),
             Op::Bin(op, a, _) => func.ty(*a).elem.is_float() && matches!(op, BinOp::Div | BinOp::Pow | BinOp::Mod),
             _ => false,
