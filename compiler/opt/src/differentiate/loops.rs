@@ -204,10 +204,10 @@ impl Reverse<'_> {
     }
 
     /// Where the extents of a value of an iteration are known in front of the loop: constants, or axes of what it begins with.
-    fn extents_outside(&self, v: Value, init: &[Value]) -> Option<Vec<(Affine, Option<(Value, u32)>)>> {
+    fn extents_outside(&self, v: Value, init: &[Value]) -> Option<Vec<(Affine, Place)>> {
         let func = &*self.state.func;
         let extents = func.ty(v).shape.extents()?;
-        let find = |extent: &Affine| -> Option<(Affine, Option<(Value, u32)>)> {
+        let find = |extent: &Affine| -> Option<(Affine, Place)> {
             if extent.as_const().is_some() {
                 return Some((extent.clone(), None));
             }
@@ -422,6 +422,9 @@ impl Reverse<'_> {
         self.state.emit(at, Op::If { cond: full, then, els }, ty)
     }
 }
+
+/// An axis of an array that has an extent; none for a constant.
+type Place = Option<(Value, u32)>;
 
 /// Where a loop has written what is kept.
 struct Tapes {
