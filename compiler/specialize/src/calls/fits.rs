@@ -218,6 +218,7 @@ mod tests {
             noinline: false,
             associative: false,
             fieldwise: None,
+            derived: Default::default(),
             families: Vec::new(),
             params: vec![param(0, vec![name(2), name(3)]), param(1, vec![name(3), name(4)])],
             results: Vec::new(),
