@@ -252,6 +252,10 @@ fn main() -> ExitCode {
             train("examples/digits/digits.sac", reference.digits, &reference)
         }));
     }
+    trials.push(Trial::test("derived gradients train as those by hand", || {
+        let [.., seeded] = REFERENCES;
+        train("examples/mnist/derived.sac", seeded.arguments, &seeded)
+    }));
     trials.push(Trial::test("digits have the gradients of mnist", || {
         let arguments = ["run", "-I", "examples/mnist", "examples/digits/gradients.sac"];
         in_repository(&mut Command::new(ravel()), arguments).map(drop)
