@@ -12,7 +12,7 @@
 //! Before: anything. After: no derivative, and no `detach`.
 //! Refuses, as an error at the place: values of C functions, recursion.
 //!
-//! Worth: nothing runs without it.
+//! Worth: examples/mnist/derived (does not run without it).
 
 mod activity;
 mod adjoint;
