@@ -26,7 +26,7 @@ pub enum Fold {
 impl State<'_> {
     /// Looks at the cells of a fold by an operation on scalars, where that is needed.
     pub fn look_at_fold(&mut self, at: Region, (with, k): (&With, usize), result: Value) -> Result<Option<Fold>> {
-        let WithOp::Fold { neutral, combine: Combine::Op(op), stop: None } = with.ops[k] else { return Ok(None) };
+        let WithOp::Fold { neutral, combine: Combine::Op(op), .. } = with.ops[k] else { return Ok(None) };
         let is_known = with.parts.iter().all(|part| matches!(part.generator, Generator::Known { .. }));
         if op == BinOp::Add {
             return Ok(Some(Fold::Sum));

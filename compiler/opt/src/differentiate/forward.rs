@@ -193,7 +193,7 @@ impl Forward<'_, '_> {
         let mut doubled = Vec::new();
         for k in self.positions(results) {
             let is_sum = match &with.ops[k] {
-                WithOp::Fold { combine, stop, .. } => matches!(combine, Combine::Op(BinOp::Add)) && stop.is_none(),
+                WithOp::Fold { combine, .. } => matches!(combine, Combine::Op(BinOp::Add)),
                 _ => true,
             };
             match is_sum {
@@ -213,9 +213,9 @@ impl Forward<'_, '_> {
                     WithOp::Genarray { frame: frame.clone(), cell: cell.clone(), default }
                 }
                 WithOp::Modarray { array } => WithOp::Modarray { array: self.or_zero(at, *array) },
-                WithOp::Fold { neutral, combine, stop } => {
+                WithOp::Fold { neutral, combine, .. } => {
                     let neutral = self.or_zero(at, *neutral);
-                    WithOp::Fold { neutral, combine: combine.clone(), stop: *stop }
+                    WithOp::Fold { neutral, combine: combine.clone(), stop: None }
                 }
             });
         }

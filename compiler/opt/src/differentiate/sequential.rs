@@ -1,6 +1,6 @@
 //! With-loops whose order matters become loops, for which both modes have rules.
 //!
-//! Folds by a function of the program or with a stop value, folds of arrays that are no sums, and with-loops that run in order:
+//! Folds by a function of the program, folds of arrays that are no sums, and with-loops that run in order:
 //!
 //! ```text
 //!    with { part [lo] <= [%i] < [hi] { %c = ..  yield %c } } fold { (%a, %c) .. yield %n } neutral %z
@@ -46,7 +46,7 @@ impl State<'_> {
 
     fn has_order(&self, with: &With, k: usize, result: Value) -> bool {
         match &with.ops[k] {
-            WithOp::Fold { stop: Some(_), .. } | WithOp::Fold { combine: Combine::Region(_), .. } => true,
+            WithOp::Fold { combine: Combine::Region(_), .. } => true,
             WithOp::Fold { combine: Combine::Op(BinOp::Add), .. } => false,
             WithOp::Fold { combine: Combine::Op(BinOp::Min | BinOp::Max | BinOp::Mul), .. } => {
                 !self.func.ty(result).is_scalar()
@@ -123,7 +123,7 @@ impl State<'_> {
         let Generator::Known { lower, upper, step, width } = part.generator.clone() else {
             return self.refuse("a with-loop of unknown rank that runs in order has no derivative yet");
         };
-        let (int, truth) = (Ty::scalar(Elem::I32), Ty::scalar(Elem::Bool));
+        let int = Ty::scalar(Elem::I32);
         let (zero, one) = (self.int(at, 0), self.int(at, 1));
         // Places by axis.
         let mut counts = Vec::new();
@@ -186,19 +186,11 @@ impl State<'_> {
             self.place(body, inst);
         }
         let mut next = Vec::new();
-        let mut stops = Vec::new();
         for (&op, &total) in ops.iter().zip(&params) {
             let cell = cells[op];
             next.push(match &with.ops[op] {
-                WithOp::Fold { combine, stop, .. } => {
-                    let after = self.combined(body, combine, total, cell);
-                    if let Some(stop) = stop
-                        && self.func.ty(after).is_scalar()
-                    {
-                        stops.push((after, *stop));
-                    }
-                    after
-                }
+                // An early end is no property of the derivative.
+                WithOp::Fold { combine, .. } => self.combined(body, combine, total, cell),
                 _ => {
                     let ty = self.ty(total);
                     self.emit(body, Op::Update { array: total, index: index.clone(), value: cell }, ty)
@@ -207,18 +199,7 @@ impl State<'_> {
         }
         let one = self.int(body, 1);
         let after = self.bin(body, BinOp::Add, k, one);
-        let mut more = self.bin(body, BinOp::Lt, after, total);
-        // The loop may end early where all of its folds may.
-        if stops.len() == ops.len() {
-            let mut open = None;
-            for (value, stop) in stops {
-                let is_open = self.bin(body, BinOp::Ne, value, stop);
-                open = Some(open.map_or(is_open, |o| self.bin(body, BinOp::Or, o, is_open)));
-            }
-            if let Some(open) = open {
-                more = self.emit(body, Op::Bin(BinOp::And, more, open), truth);
-            }
-        }
+        let more = self.bin(body, BinOp::Lt, after, total);
         self.func.regions[body].yields = [more].into_iter().chain(next).chain([after]).collect();
         let start = self.int(then, 0);
         let init = totals.iter().copied().chain([start]).collect();
