@@ -5,7 +5,7 @@
     python3 packaging/package.py [--target target/dist] [--out dist/package]
     cargo deb -p ravel-cli --no-build --no-strip        # the Debian package, from the tree
 
-The tree is `OUT/root`, the archive `OUT/ravel-VERSION-MACHINE-linux.tar.xz`. Needs nothing but Python. Binaries are taken as they are: build on
+The tree is `OUT/tree`, the archive `OUT/ravel-VERSION-MACHINE-linux.tar.xz`. Needs nothing but Python. Binaries are taken as they are: build on
 the oldest system that is to be served.
 """
 
@@ -84,7 +84,7 @@ def main():
     arguments = parser.parse_args()
     if platform.system() != "Linux":
         raise SystemExit("only Linux is supported so far")
-    root = arguments.out / "root"
+    root = arguments.out / "tree"
     if root.exists():
         shutil.rmtree(root)
     stage(arguments.target.resolve(), root)

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, figures, files_below, finish, repository, test_name};
 
-/// Programs that compiled code cannot differentiate yet: loops in reverse, recursion, faults. They run on the interpreter, in all ways only if
-/// `RAVEL_OPEN_GRADIENTS` is set. Whoever mends one takes it from here.
+/// Programs that compiled code cannot differentiate yet, since they call functions that call themselves. They run on the interpreter, in all ways only
+/// if `RAVEL_OPEN_GRADIENTS` is set. Whoever mends one takes it from here.
 const OPEN: [&str; 2] = ["extremes", "recursion"];
 
 /// Programs of so few kernels that a processor's OpenCL has them after some seconds; with `RAVEL_MANY_KERNELS` set, a device runs all.

@@ -42,12 +42,12 @@ fn the_tree_is_packed_and_works_where_it_is_unpacked() {
     let archive = output(Command::new("python3").arg(script).arg("--target").arg(target).arg("--out").arg(out.path()));
 
     // The Debian package takes each file of the tree, and no other.
-    let root = out.path().join("root");
+    let root = out.path().join("tree");
     let manifest = fs::read_to_string(repository().join("compiler/cli/Cargo.toml")).expect("it can be read");
     let mut taken = Vec::new();
     for asset in rows(&manifest, "assets") {
         let [source, place, mode] = asset.as_slice() else { panic!("{asset:?} is no asset") };
-        let within = source.strip_prefix("../../dist/package/root/").unwrap_or_else(|| panic!("{source} is elsewhere"));
+        let within = source.strip_prefix("../../dist/package/tree/").unwrap_or_else(|| panic!("{source} is elsewhere"));
         assert!(place.starts_with("usr/") && ["644", "755"].contains(&mode.as_str()), "{asset:?}");
         let (folder, name) = within.rsplit_once('/').expect("files lie in folders");
         let (front, back) = name.split_once('*').unwrap_or((name, ""));

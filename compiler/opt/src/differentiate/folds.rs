@@ -38,10 +38,8 @@ impl State<'_> {
             BinOp::Min | BinOp::Max => {
                 let none = self.int(at, i32::MAX);
                 let mut place = none;
-                let mut before = self.int(at, 0);
-                for part in &with.parts {
-                    let sizes = self.sizes(at, part);
-                    let start = before;
+                for (number, part) in with.parts.iter().enumerate() {
+                    let (sizes, start) = (self.sizes(at, part), self.start_of(at, with, number));
                     let found = self.again(at, part, k, none, BinOp::Min, |s, body, cell, index| {
                         let number = s.number(body, part, &sizes, index, start);
                         let equal = s.bin(body, BinOp::Eq, cell, result);
@@ -51,13 +49,6 @@ impl State<'_> {
                         s.select(body, is_it, number, none)
                     });
                     place = self.bin(at, BinOp::Min, place, found);
-                    let mut count = None;
-                    for size in &sizes {
-                        count = Some(count.map_or(*size, |n| self.bin(at, BinOp::Mul, n, *size)));
-                    }
-                    if let Some(count) = count {
-                        before = self.bin(at, BinOp::Add, before, count);
-                    }
                 }
                 let is_neutral = self.bin(at, BinOp::Eq, neutral, result);
                 let minus = self.int(at, -1);

@@ -13,7 +13,9 @@ use ravel_wir::{Combine, Frame, Generator, Op, Part, Region, RegionData, Value, 
 const MOST_DEPTH: u32 = 16;
 
 /// How the indices of a term are found from those of the array.
-struct Plan {
+struct Plan<'t> {
+    of: Value,
+    term: &'t Term,
     inverse: Inverse,
     target: Vec<Value>,
     /// Extents of the array.
@@ -35,7 +37,7 @@ impl Reverse<'_> {
         let mut values = Vec::new();
         for term in terms {
             let value = match self.plan(at, of, &term) {
-                Some(plan) => self.gathered(at, of, &term, &plan)?,
+                Some(plan) => self.gathered(at, &plan)?,
                 None => self.scattered(at, of, &term)?,
             };
             values.push(value);
@@ -43,7 +45,7 @@ impl Reverse<'_> {
         Ok(values)
     }
 
-    fn plan(&mut self, at: Region, of: Value, term: &Term) -> Option<Plan> {
+    fn plan<'t>(&mut self, at: Region, of: Value, term: &'t Term) -> Option<Plan<'t>> {
         let Index::Known(index) = &term.index else { return None };
         if self.state.ty(of).rank().is_none() && !index.is_empty() {
             return None;
@@ -89,15 +91,16 @@ impl Reverse<'_> {
         }
         let rows = index.iter().map(|i| forms.of(*i)).collect::<Option<Vec<Lin>>>()?;
         let target: Vec<Value> = index.iter().map(|_| self.name()).collect();
-        let mut names: Vec<Value> = (0..4).map(|_| self.name()).collect();
-        let spare = names[0];
-        let mut inverse = invert(&vars, constraints, &rows, &target, &mut || names.pop().unwrap_or(spare))?;
+        // An equation brings one variable at most.
+        let names: Vec<Value> = rows.iter().map(|_| self.name()).collect();
+        let mut unused = names.into_iter();
+        let mut inverse = invert(&vars, constraints, &rows, &target, &mut || unused.next())?;
         // Parameters that steps define come last.
         for (param, x) in steps {
             inverse.defined.push((param, Quotient { of: x, by: 1 }));
         }
         let extents = self.state.extents(at, of, 0);
-        Some(Plan { inverse, target, extents })
+        Some(Plan { of, term, inverse, target, extents })
     }
 
     /// A value that only forms mention, or that becomes a parameter.
@@ -108,12 +111,12 @@ impl Reverse<'_> {
     }
 
     /// A with-loop over the array.
-    fn gathered(&mut self, at: Region, of: Value, term: &Term, plan: &Plan) -> Result<Value> {
-        let ty = self.state.ty(of);
+    fn gathered(&mut self, at: Region, plan: &Plan) -> Result<Value> {
+        let ty = self.state.ty(plan.of);
         let lead = plan.target.len();
         if lead == 0 {
             let mut values = HashMap::default();
-            return self.cell(at, of, term, plan, &mut values);
+            return self.cell(at, plan, &mut values);
         }
         let body = self.state.branch();
         let mut values = HashMap::default();
@@ -148,25 +151,18 @@ impl Reverse<'_> {
         }
         self.state.settle(body);
         self.state.defs.add_region(self.state.func, body);
-        let cell = self.cell(body, of, term, plan, &mut values)?;
+        let cell = self.cell(body, plan, &mut values)?;
         self.state.func.regions[body].yields = vec![cell];
         let cell = (lead == plan.extents.len()).then(Vec::new).unwrap_or_else(|| plan.extents[lead..].to_vec());
         let generator = Generator::Known { lower, upper, step: None, width: None };
         let frame = Frame::Known(plan.extents[..lead].to_vec());
         let op = WithOp::Genarray { frame, cell: Some(cell), default: None };
         let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
-        Ok(self.with1(at, with, ty))
+        Ok(self.state.emit(at, Op::With(with), ty))
     }
 
     /// What reaches one place: conditions, then the sum over free variables.
-    fn cell(
-        &mut self,
-        at: Region,
-        of: Value,
-        term: &Term,
-        plan: &Plan,
-        values: &mut HashMap<Value, Value>,
-    ) -> Result<Value> {
+    fn cell(&mut self, at: Region, plan: &Plan, values: &mut HashMap<Value, Value>) -> Result<Value> {
         let free: Vec<Value> = plan.inverse.free.iter().map(|f| f.value).collect();
         let defined: Vec<Value> = plan.inverse.defined.iter().map(|(v, _)| *v).collect();
         let mentions = |cond: &Cond| {
@@ -178,21 +174,18 @@ impl Reverse<'_> {
         };
         let (inner, outer): (Vec<&Cond>, Vec<&Cond>) = plan.inverse.conds.iter().partition(|c| mentions(c));
         if outer.is_empty() {
-            return self.sum_free(at, of, term, plan, 0, &inner, values);
+            return self.sum_free(at, plan, 0, &inner, values);
         }
         let cond = self.all(at, &outer, values);
         let then = self.state.branch();
-        let value = self.sum_free(then, of, term, plan, 0, &inner, values)?;
-        self.choice(at, (of, plan.target.len()), cond, then, value)
+        let value = self.sum_free(then, plan, 0, &inner, values)?;
+        self.choice(at, plan, cond, then, value)
     }
 
     /// The sum over the free variables from a number on, as folds; those whose bounds do not depend on each other are axes of one.
-    #[expect(clippy::too_many_arguments, reason = "one recursion")]
     fn sum_free(
         &mut self,
         at: Region,
-        of: Value,
-        term: &Term,
         plan: &Plan,
         first: usize,
         conds: &[&Cond],
@@ -200,7 +193,7 @@ impl Reverse<'_> {
     ) -> Result<Value> {
         let free = &plan.inverse.free;
         if first == free.len() {
-            return self.site(at, of, term, plan, conds, values);
+            return self.site(at, plan, conds, values);
         }
         let mut end = first + 1;
         let depends = |f: &Free, on: &[Free]| {
@@ -233,26 +226,19 @@ impl Reverse<'_> {
         }
         self.state.settle(body);
         self.state.defs.add_region(self.state.func, body);
-        let cell = self.sum_free(body, of, term, plan, end, conds, values)?;
+        let cell = self.sum_free(body, plan, end, conds, values)?;
         self.state.func.regions[body].yields = vec![cell];
-        let neutral = self.state.zeros_like(at, of, plan.target.len());
+        let neutral = self.state.zeros_like(at, plan.of, plan.target.len());
         let ty = self.state.ty(neutral);
         let generator = Generator::Known { lower, upper, step: None, width: None };
         let op = WithOp::Fold { neutral, combine: Combine::Op(BinOp::Add), stop: None };
         let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
-        Ok(self.with1(at, with, ty))
+        Ok(self.state.emit(at, Op::With(with), ty))
     }
 
     /// The term at one index of all its levels.
-    fn site(
-        &mut self,
-        at: Region,
-        of: Value,
-        term: &Term,
-        plan: &Plan,
-        conds: &[&Cond],
-        values: &mut HashMap<Value, Value>,
-    ) -> Result<Value> {
+    fn site(&mut self, at: Region, plan: &Plan, conds: &[&Cond], values: &mut HashMap<Value, Value>) -> Result<Value> {
+        let term = plan.term;
         for (v, q) in &plan.inverse.defined {
             let x = self.floor(at, q, values);
             values.insert(*v, x);
@@ -268,33 +254,27 @@ impl Reverse<'_> {
             }
         }
         if conds.is_empty() {
-            return self.replayed(at, of, term, 0, &mut copier);
+            return self.replayed(at, plan, 0, &mut copier);
         }
         let cond = self.all(at, conds, values);
         let then = self.state.branch();
-        let value = self.replayed(then, of, term, 0, &mut copier)?;
-        self.choice(at, (of, plan.target.len()), cond, then, value)
+        let value = self.replayed(then, plan, 0, &mut copier)?;
+        self.choice(at, plan, cond, then, value)
     }
 
-    /// A branch that gives a cell of an array below some axes, or zeros like it.
-    fn choice(
-        &mut self,
-        at: Region,
-        (of, lead): (Value, usize),
-        cond: Value,
-        then: Region,
-        value: Value,
-    ) -> Result<Value> {
+    /// A branch that gives what reaches a place, or zeros like it.
+    fn choice(&mut self, at: Region, plan: &Plan, cond: Value, then: Region, value: Value) -> Result<Value> {
         self.state.func.regions[then].yields = vec![value];
         let els = self.state.branch();
-        let zero = self.state.zeros_like(els, of, lead);
+        let zero = self.state.zeros_like(els, plan.of, plan.target.len());
         self.state.func.regions[els].yields = vec![zero];
         let ty = self.state.ty(value);
         Ok(self.state.emit(at, Op::If { cond, then, els }, ty))
     }
 
     /// The code of the levels from a number on, and the term's value behind it.
-    fn replayed(&mut self, at: Region, of: Value, term: &Term, first: usize, copier: &mut Copier) -> Result<Value> {
+    fn replayed(&mut self, at: Region, plan: &Plan, first: usize, copier: &mut Copier) -> Result<Value> {
+        let term = plan.term;
         let needs = self.needs_by_level(&term.levels, &self.wanted(term), false);
         let mut k = first;
         while k < term.levels.len() {
@@ -304,8 +284,8 @@ impl Reverse<'_> {
                 let cond = if taken { cond } else { self.state.un(at, UnOp::Not, cond) };
                 let then = self.state.branch();
                 self.replay(then, copier, level, &needs[k]);
-                let value = self.replayed(then, of, term, k + 1, copier)?;
-                return self.choice(at, (of, term.index.values().len()), cond, then, value);
+                let value = self.replayed(then, plan, k + 1, copier)?;
+                return self.choice(at, plan, cond, then, value);
             }
             self.replay(at, copier, level, &needs[k]);
             k += 1;
@@ -465,7 +445,7 @@ impl Reverse<'_> {
                 };
                 let op = WithOp::Fold { neutral: zeros, combine: op, stop: None };
                 let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
-                Ok(self.with1(at, with, ty))
+                Ok(self.state.emit(at, Op::With(with), ty))
             }
         }
     }

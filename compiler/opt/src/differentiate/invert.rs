@@ -61,7 +61,7 @@ pub fn invert(
     constraints: Vec<Lin>,
     rows: &[Lin],
     target: &[Value],
-    fresh: &mut dyn FnMut() -> Value,
+    fresh: &mut dyn FnMut() -> Option<Value>,
 ) -> Option<Inverse> {
     let mut constraints = constraints;
     for var in vars {
@@ -118,7 +118,7 @@ impl System {
     }
 
     /// Uses up one equation; false if there is none left, nothing if it is of a kind that is not solved.
-    fn equation(&mut self, fresh: &mut dyn FnMut() -> Value) -> Option<bool> {
+    fn equation(&mut self, fresh: &mut dyn FnMut() -> Option<Value>) -> Option<bool> {
         if let Some(at) = self.rows.iter().position(|row| self.unsolved_in(row).is_empty()) {
             let row = self.rows.remove(at);
             if row.as_const() != Some(0) {
@@ -161,7 +161,7 @@ impl System {
         if g > 1 {
             self.result.conds.push(Cond::Multiple(Quotient { of: r.clone(), by: g }));
         }
-        let t = fresh();
+        let t = fresh()?;
         let step = Lin::atom(Atom::Value(t));
         self.unsolved.push(t);
         self.define(x, Quotient { of: r.scale(x0)?.add_scaled(&step, b)?, by: g })?;
@@ -417,7 +417,7 @@ mod tests {
         let mut next = 100;
         let mut fresh = || {
             next += 1;
-            Value::new(next)
+            Some(Value::new(next))
         };
         let inverse = invert(&vars, Vec::new(), &rows, &target, &mut fresh)?;
         // By brute force.
@@ -473,7 +473,7 @@ mod tests {
         let row = Lin::constant(0).add_scaled(&Lin::atom(Atom::Value(i)), 2).expect("small");
         let row = row.add(&Lin::atom(Atom::Value(o))).expect("small");
         let inverse =
-            invert(&[var(i, 12), var(o, 2)], Vec::new(), &[row], &[p], &mut || Value::new(9)).expect("solved");
+            invert(&[var(i, 12), var(o, 2)], Vec::new(), &[row], &[p], &mut || Some(Value::new(9))).expect("solved");
         assert!(inverse.free.is_empty() && inverse.conds.is_empty(), "{inverse:?}");
         assert_eq!(inverse.defined[0], (i, Quotient { of: Lin::atom(Atom::Value(p)), by: 2 }));
     }

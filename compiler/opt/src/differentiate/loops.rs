@@ -350,7 +350,7 @@ impl Reverse<'_> {
         let with =
             With { parts: vec![Part { generator, body }], ops: vec![WithOp::Modarray { array: room }], ordered: false };
         let ty = self.state.ty(room);
-        (above, self.with1(at, with, ty))
+        (above, self.state.emit(at, Op::With(with), ty))
     }
 
     /// What an iteration has put on a stack.
@@ -374,10 +374,10 @@ impl Reverse<'_> {
         let op = WithOp::Genarray { frame: Frame::Known(vec![count]), cell: Some(Vec::new()), default: None };
         let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
         if ty.rank() == Some(1) {
-            return self.with1(at, with, ty);
+            return self.state.emit(at, Op::With(with), ty);
         }
         let length = Affine::sym(self.state.func.fresh_sym());
-        let flat = self.with1(at, with, Ty::new(ty.elem, Shape::Known(vec![length])));
+        let flat = self.state.emit(at, Op::With(with), Ty::new(ty.elem, Shape::Known(vec![length])));
         self.state.emit(at, Op::Reshape { array: flat, shape: extents }, ty)
     }
 

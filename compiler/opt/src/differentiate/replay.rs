@@ -3,8 +3,8 @@
 use crate::differentiate::adjoint::{Level, LevelKind};
 use crate::differentiate::reverse::Reverse;
 use crate::edit::{Copier, reads_of, slice};
-use ravel_types::{HashSet, Ty};
-use ravel_wir::{Inst, Op, Region, Value, With};
+use ravel_types::HashSet;
+use ravel_wir::{Inst, Op, Region, Value};
 
 impl Reverse<'_> {
     /// The instructions of a level that values need, without what stands in arrays.
@@ -115,11 +115,6 @@ impl Reverse<'_> {
         let params: HashSet<Value> = region.params.iter().copied().collect();
         let kept = &self.levels[level].kept;
         !read.into_iter().any(|v| params.contains(&v) || kept.contains_key(&v))
-    }
-
-    /// A with-loop of one operator.
-    pub fn with1(&mut self, at: Region, with: With, ty: Ty) -> Value {
-        self.state.emit(at, Op::With(with), ty)
     }
 }
 

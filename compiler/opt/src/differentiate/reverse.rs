@@ -56,7 +56,7 @@ impl<'s> Reverse<'s> {
         match &op {
             Op::Un(..) | Op::Bin(..) => self.arithmetic(at, &op, y, terms, adjoints)?,
             Op::Convert(a) => {
-                let (g, guard) = self.scalar(at, y, terms)?;
+                let (g, guard) = self.sum(at, y, terms)?;
                 let ty = self.state.ty(*a);
                 let value = self.state.emit(at, Op::Convert(g), ty);
                 self.mask(value, g);
@@ -152,13 +152,12 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// A cell of an adjoint, and the condition that it counts under: what was not chosen stays without weight where derivatives may be infinite.
-    pub fn cell_of(&mut self, at: Region, cell: Value, is_singular: bool) -> Option<Value> {
-        if !is_singular || !self.state.func.ty(cell).is_scalar() {
-            return None;
-        }
-        let zero = self.state.zeros_like(at, cell, 0);
-        Some(self.state.bin(at, BinOp::Ne, cell, zero))
+    /// The condition that a cell of a masked adjoint counts under where derivatives may be infinite; none for cells that are arrays.
+    pub fn counts(&mut self, at: Region, cell: Value) -> Option<Value> {
+        self.state.func.ty(cell).is_scalar().then(|| {
+            let zero = self.state.zeros_like(at, cell, 0);
+            self.state.bin(at, BinOp::Ne, cell, zero)
+        })
     }
 
     /// Whether zeros of a value may stand for what was not chosen, if those of another one it is made of do.
@@ -169,7 +168,7 @@ impl<'s> Reverse<'s> {
     }
 
     fn arithmetic(&mut self, at: Region, op: &Op, y: Value, terms: Vec<Term>, adjoints: &mut Adjoints) -> Result<()> {
-        let (g, guard) = self.scalar(at, y, terms)?;
+        let (g, guard) = self.sum(at, y, terms)?;
         if let Some((x, steps)) = self.state.composite(at, y) {
             self.partial(at, x, &steps, (g, guard), adjoints);
             return Ok(());
@@ -317,7 +316,7 @@ impl<'s> Reverse<'s> {
             let mut yields = vec![None; now.len()];
             for (v, terms) in std::mem::take(outward) {
                 match now.iter().position(|n| *n == v) {
-                    Some(k) => yields[k] = Some(self.value_of(*copy, v, terms)?),
+                    Some(k) => yields[k] = Some(self.value(*copy, v, terms)?),
                     None => {
                         for mut term in terms {
                             term.levels.insert(0, level);
@@ -346,11 +345,6 @@ impl<'s> Reverse<'s> {
             adjoints.add(v, Term::here(g));
         }
         Ok(())
-    }
-
-    /// A scalar's adjoint with the condition that it counts under.
-    pub fn scalar(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<(Value, Option<Value>)> {
-        self.sum(at, of, terms)
     }
 
     /// The sum of terms, as a value that counts only under a condition. The condition goes outward as far as it can: what was not chosen may have
@@ -386,10 +380,6 @@ impl<'s> Reverse<'s> {
 
     /// The same, with zero where the condition does not hold.
     pub fn value(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Value> {
-        self.value_of(at, of, terms)
-    }
-
-    fn value_of(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Value> {
         let is_masked = terms.iter().any(|term| self.is_masked(term));
         let mut total = None;
         let (mut inside, mut elements) = (Vec::new(), Vec::new());

@@ -125,8 +125,8 @@ impl Reverse<'_> {
                     };
                     let g = self.state.emit(body, op, ty);
                     self.mask(g, array);
-                    let guard = match self.masked.contains(array) {
-                        true => self.cell_of(body, g, is_singular),
+                    let guard = match is_singular && self.masked.contains(array) {
+                        true => self.counts(body, g),
                         false => None,
                     };
                     inner.add(cell, Term { guard, ..Term::here(g) });
@@ -201,8 +201,7 @@ impl Reverse<'_> {
                 let needs = self.needs_of_body(body, &term);
                 let dear: Vec<Value> = needs.into_iter().filter(|n| self.is_dear(level, &[*n])).collect();
                 let is_array = dear.iter().any(|n| !self.state.ty(*n).is_scalar());
-                let index: Vec<Value> = term.index.values().to_vec();
-                let is_fixed = is_array && self.is_fixed_inside(level, &term, &index);
+                let is_fixed = is_array && self.is_fixed_inside(level, &term);
                 if is_fixed || dear.iter().any(|n| !self.can_store(level, *n)) {
                     match summed.iter_mut().find(|(of, _)| *of == v) {
                         Some((_, terms)) => terms.push(term),
@@ -246,9 +245,9 @@ impl Reverse<'_> {
     }
 
     /// Whether indices of a term are the same for all indices of the body that it leaves.
-    fn is_fixed_inside(&self, level: Level, term: &Term, index: &[Value]) -> bool {
+    fn is_fixed_inside(&self, level: Level, term: &Term) -> bool {
         let levels: Vec<Level> = [level].into_iter().chain(term.levels.iter().copied()).collect();
-        let needs = self.needs_by_level(&levels, index, false);
+        let needs = self.needs_by_level(&levels, term.index.values(), false);
         self.is_fixed(level, &needs[0])
     }
 
