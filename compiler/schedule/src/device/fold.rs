@@ -37,6 +37,8 @@ pub(crate) struct Walk {
     /// Indices on each axis, and in all. With one length for several axes the elements that are read lie one after the other.
     lengths: Vec<Val>,
     pub count: Val,
+    /// `count`, or more than that, if constant.
+    pub most: Option<i64>,
     /// Indices that a work-item takes in one step of its loop, and those of all work-items of a group.
     copies: usize,
     block: Val,
@@ -150,7 +152,7 @@ impl Lower<'_, '_> {
         let lows = lower.iter().map(|v| self.wide(*v)).collect();
         let steps = (0..lower.len()).map(|axis| step.map_or(one, |s| self.wide(s[axis]))).collect();
         let ranges = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
-        Walk { lengths, count, copies, block, lows, steps, ranges, stride }
+        Walk { lengths, count, most: self.const_trips(part, 0), copies, block, lows, steps, ranges, stride }
     }
 
     /// One launch: the folds of a partition, added to `totals`.
@@ -180,7 +182,8 @@ impl Lower<'_, '_> {
         let start = self.b.mul(group, chunk);
         let end = self.b.add(start, chunk);
         let end = self.b.binary(NestBin::SMin, end, walk.count);
-        let results = self.fold_in_group(with, part, folds, &walk, item, (start, end))?;
+        let most = walk.most.map(|most| most / MOST_GROUPS + 1);
+        let results = self.fold_in_group(with, part, folds, &walk, item, (start, end, most))?;
         let is_first = self.b.icmp(IntCmp::Eq, item, zero);
         self.b.begin_if(is_first);
         for ((fold, result), (_, buffer)) in folds.iter().zip(&results).zip(&partials) {
@@ -212,8 +215,8 @@ impl Lower<'_, '_> {
         Ok(totals)
     }
 
-    /// The folds of a partition over the positions from `within.0` up to `within.1`, by all work-items of a group together; all have the
-    /// results.
+    /// The folds of a partition over the positions from `within.0` up to `within.1`, at most `within.2` if that is known, by all work-items of
+    /// a group together; all have the results.
     pub fn fold_in_group(
         &mut self,
         with: &With,
@@ -221,10 +224,11 @@ impl Lower<'_, '_> {
         folds: &[Fold],
         walk: &Walk,
         item: Val,
-        within: (Val, Val),
+        within: (Val, Val, Option<i64>),
     ) -> Result<Vec<Val>> {
-        let (start, end) = within;
+        let (start, end, most) = within;
         let copies = walk.copies;
+        let trips = most.map(|most| most / (i64::from(GROUP) * copies as i64) + 1);
         let n = folds.len();
         let sinks: Vec<Sink> = folds
             .iter()
@@ -262,7 +266,7 @@ impl Lower<'_, '_> {
         // Whole blocks: every accumulator takes an index.
         let sums = (0..copies).flat_map(|copy| self.sums_from(folds, axes + copy * n)).collect();
         let bounds = (start, whole, walk.block);
-        let (at, mut inner, blocks) = self.begin_block_sums(bounds, (None, 1), &carried, sums);
+        let (at, mut inner, blocks) = self.begin_block_sums(bounds, (trips, 1), &carried, sums);
         let mut here = self.b.add(at, item);
         for copy in 0..copies {
             let from = axes + copy * n;

@@ -170,7 +170,7 @@ impl Lower<'_, '_> {
         for part in &inner.parts {
             let walk = self.walk_of(inner, part);
             let zero = self.b.i64(0);
-            let values = self.fold_in_group(inner, part, &folds, &walk, item, (zero, walk.count))?;
+            let values = self.fold_in_group(inner, part, &folds, &walk, item, (zero, walk.count, walk.most))?;
             for ((total, value), fold) in totals.iter_mut().zip(values).zip(&folds) {
                 let elem = self.elem(fold.result);
                 *total = scalars::binary(&mut self.b, arith, fold.op, elem, *total, value);
