@@ -26,7 +26,7 @@ impl Forward<'_, '_> {
         Ok(())
     }
 
-    fn tangent(&self, v: Value) -> Option<Value> {
+    pub fn tangent(&self, v: Value) -> Option<Value> {
         self.tangents.get(&v).copied()
     }
 
@@ -44,6 +44,7 @@ impl Forward<'_, '_> {
             Op::With(with) => return self.with(at, inst, with, results),
             Op::If { then, els, .. } => return self.branch(at, inst, [*then, *els], results),
             Op::Loop { init, body } => return self.repeated(at, inst, init, *body, results),
+            Op::Call { .. } => return self.call(at, inst),
             _ => {}
         }
         let y = results[0];
@@ -60,7 +61,6 @@ impl Forward<'_, '_> {
                 let why = format!("`{symbol}` is computed outside of SaC and has no rule for its derivative");
                 return self.state.refuse(why);
             }
-            Op::Call { .. } => return self.state.refuse("a recursive function has no derivative yet"),
             Op::Detach(_) => None,
             // What moves elements moves tangents.
             other => {
@@ -129,7 +129,7 @@ impl Forward<'_, '_> {
     }
 
     /// Adds results to an instruction: the tangents of those that are varied.
-    fn extend(&mut self, at: Region, inst: Inst, varied: &[Value]) {
+    pub fn extend(&mut self, at: Region, inst: Inst, varied: &[Value]) {
         for v in varied {
             let ty = self.state.ty(*v);
             let t = self.state.func.new_value(ty);

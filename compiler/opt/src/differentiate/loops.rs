@@ -38,6 +38,7 @@ impl Reverse<'_> {
         let span = self.state.span;
         // One iteration, forward and then in reverse.
         let (once, names) = self.state.copy(body);
+        self.iterations.insert(once);
         let forward = self.state.func.regions[once].insts.clone();
         let own = self.state.func.regions[once].clone();
         let mut inner = Adjoints::default();

@@ -10,12 +10,14 @@
 //! Inner derivatives go first, so that an outer one sees ordinary code.
 //!
 //! Before: anything. After: no derivative, and no `detach`.
-//! Refuses, as an error at the place: values of C functions, recursion.
+//! Functions that call themselves get functions that derive them.
+//! Refuses, as an error at the place: values of C functions.
 //!
 //! Worth: examples/mnist/derived (does not run without it).
 
 mod activity;
 mod adjoint;
+mod calls;
 mod folds;
 mod forward;
 mod gather;
@@ -31,11 +33,13 @@ mod with;
 
 use crate::edit::{Renames, insts_where, replace_inst, substitute};
 use crate::pass::{Context, Pass, Run};
-use crate::scalar::inline::inline_derived;
+use crate::scalar::inline::{Inliner, remove_uncalled};
 use adjoint::{Adjoints, Term};
+use calls::Calls;
 use forward::Forward;
+use ravel_source::Span;
 use ravel_types::HashMap;
-use ravel_wir::{Func, Inst, Mode, Module, Op, Region, Value};
+use ravel_wir::{Func, FuncId, Inst, Mode, Module, Op, Region, Value};
 use reverse::Reverse;
 use state::{Result, State};
 
@@ -50,17 +54,34 @@ fn is_derive(op: &Op) -> bool {
 }
 
 pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
-    let mut changed = inline_derived(module, cx);
-    for func in module.funcs.values_mut() {
+    let mut inliner = Inliner::new(module);
+    let mut calls = Calls::new(module);
+    let mut changed = false;
+    let mut next = 0;
+    while next < module.funcs.len() {
+        let id = FuncId::from_u32(next as u32);
+        let mut func = std::mem::replace(&mut module.funcs[id], Func::new("", Span::NONE));
         // The last one that is found has no other one inside.
-        while let Some((home, inst)) = insts_where(func, func.body, is_derive).pop() {
+        while let Some((home, inst)) = insts_where(&func, func.body, is_derive).pop() {
             changed = true;
-            if let Err(refusal) = lower(func, home, inst) {
+            // Bodies that come in may have derivatives of their own.
+            if inliner.inline_within(&mut func, &module.funcs, inst) {
+                continue;
+            }
+            if let Err(refusal) = lower(&mut func, &mut calls, home, inst) {
+                module.funcs[id] = func;
                 cx.fail(refusal.span, refusal.why);
                 return true;
             }
         }
-        changed |= attach(func);
+        changed |= attach(&mut func);
+        module.funcs[id] = func;
+        calls.make(module);
+        next += 1;
+    }
+    if changed {
+        remove_uncalled(module);
+        cx.look_at(module);
     }
     changed
 }
@@ -80,10 +101,10 @@ fn attach(func: &mut Func) -> bool {
 }
 
 /// Puts the code of a derivative in its place.
-fn lower(func: &mut Func, home: Region, inst: Inst) -> Result<()> {
+fn lower(func: &mut Func, calls: &mut Calls, home: Region, inst: Inst) -> Result<()> {
     let Op::Derive { mode, args, seeds, body } = func.insts[inst].op.clone() else { return Ok(()) };
     let params = func.regions[body].params.clone();
-    let mut state = State::new(func);
+    let mut state = State::new(func, calls);
     state.spread(body);
     state.put_in_order(body)?;
     state.settle(body);
@@ -112,6 +133,10 @@ fn backward(state: State, body: Region, params: &[Value], reals: &[Value], seeds
     let mut reverse = Reverse::new(state);
     let mut adjoints = Adjoints::default();
     for (v, seed) in reals.iter().zip(seeds) {
+        // Nothing comes of a cotangent that is zero.
+        if reverse.state.is_zero(*seed) {
+            continue;
+        }
         reverse.contribute(&mut adjoints, *v, Term::here(*seed));
     }
     let insts = reverse.state.func.regions[body].insts.clone();

@@ -3,7 +3,6 @@
 use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelData, LevelKind, Term};
 use crate::differentiate::scalar::Step;
 use crate::differentiate::state::{Result, State};
-use crate::edit::has_loop;
 use cranelift_entity::{EntitySet, PrimaryMap};
 use ravel_types::{BinOp, HashMap, Shape, Ty, UnOp};
 use ravel_wir::{Inst, Op, Region, Value, cell_type};
@@ -13,11 +12,13 @@ pub struct Reverse<'s> {
     pub levels: PrimaryMap<Level, LevelData>,
     /// Adjoints with zeros that may stand for what was not chosen.
     pub masked: EntitySet<Value>,
+    /// Bodies of loops, of which a part runs in the reverse loop: their code stays in order.
+    pub iterations: EntitySet<Region>,
 }
 
 impl<'s> Reverse<'s> {
     pub fn new(state: State<'s>) -> Reverse<'s> {
-        Reverse { state, levels: PrimaryMap::new(), masked: EntitySet::new() }
+        Reverse { state, levels: PrimaryMap::new(), masked: EntitySet::new(), iterations: EntitySet::new() }
     }
 
     pub fn level(&mut self, region: Region, kind: LevelKind) -> Level {
@@ -47,8 +48,9 @@ impl<'s> Reverse<'s> {
         let op = self.state.func.insts[inst].op.clone();
         match &op {
             Op::With(with) => return self.with(at, inst, with, adjoints),
-            Op::If { cond, then, els } => return self.branch(at, results, *cond, [*then, *els], adjoints),
+            Op::If { cond, then, els } => return self.branch(at, inst, *cond, [*then, *els], adjoints),
             Op::Loop { .. } => return self.repeated(at, inst, adjoints),
+            Op::Call { .. } => return self.call(at, inst, adjoints),
             _ => {}
         }
         let y = results[0];
@@ -146,7 +148,6 @@ impl<'s> Reverse<'s> {
                 let why = format!("`{symbol}` is computed outside of SaC and has no rule for its derivative");
                 return self.state.refuse(why);
             }
-            Op::Call { .. } => return self.state.refuse("a recursive function has no derivative yet"),
             _ => {}
         }
         Ok(())
@@ -274,23 +275,34 @@ impl<'s> Reverse<'s> {
     fn branch(
         &mut self,
         at: Region,
-        results: &[Value],
+        inst: Inst,
         cond: Value,
         regions: [Region; 2],
         adjoints: &mut Adjoints,
     ) -> Result<()> {
+        let results = self.state.func.insts[inst].results.clone();
         let mut seeds = Vec::new();
-        for &y in results {
+        for &y in &results {
             let terms = adjoints.take(y);
             seeds.push(match terms.is_empty() || !self.state.is_varied(y) {
                 true => None,
                 false => Some(self.sum(at, y, terms)?),
             });
         }
+        // What is dear runs once where it can.
+        let heavy = self.is_heavy(inst);
+        let wanted: Vec<Value> = seeds.iter().flatten().flat_map(|(g, guard)| [*g].into_iter().chain(*guard)).collect();
+        let in_place = heavy && self.is_in_place(at, inst, &wanted);
         // By branch, what it contributes.
         let mut sides = Vec::new();
         for region in regions {
-            let (copy, _) = self.state.copy(region);
+            let copy = match in_place {
+                true => {
+                    self.state.settle(region);
+                    region
+                }
+                false => self.state.copy(region).0,
+            };
             let yields = self.state.func.regions[copy].yields.clone();
             let mut inner = Adjoints::default();
             for (v, seed) in yields.into_iter().zip(&seeds) {
@@ -303,7 +315,6 @@ impl<'s> Reverse<'s> {
             let outward: Vec<_> = inner.rest().into_iter().filter(|(v, _)| !self.state.is_made_in(*v, copy)).collect();
             sides.push((copy, outward));
         }
-        let heavy = regions.iter().any(|r| has_loop(self.state.func, *r));
         // What is no array, and all of what is dear, one branch computes for both sides.
         let mut now: Vec<Value> = Vec::new();
         for (v, _) in sides.iter().flat_map(|(_, outward)| outward) {
@@ -332,14 +343,28 @@ impl<'s> Reverse<'s> {
                     None => self.state.zeros_like(*copy, *v, 0),
                 });
             }
-            self.state.func.regions[*copy].yields = values;
+            match in_place {
+                true => self.state.func.regions[*copy].yields.extend(values),
+                false => self.state.func.regions[*copy].yields = values,
+            }
         }
         if now.is_empty() {
             return Ok(());
         }
         let types: Vec<Ty> = now.iter().map(|v| self.state.ty(*v)).collect();
-        let (then, els) = (sides[0].0, sides[1].0);
-        let made = self.state.emits(at, Op::If { cond, then, els }, types);
+        let made = match in_place {
+            true => {
+                let made: Vec<Value> = types.into_iter().map(|ty| self.state.func.new_value(ty)).collect();
+                self.state.func.insts[inst].results.extend(&made);
+                self.state.defs.add_inst(self.state.func, inst);
+                made.iter().for_each(|v| self.state.home[*v] = at.into());
+                made
+            }
+            false => {
+                let (then, els) = (sides[0].0, sides[1].0);
+                self.state.emits(at, Op::If { cond, then, els }, types)
+            }
+        };
         for (v, g) in now.into_iter().zip(made) {
             self.masked.insert(g);
             adjoints.add(v, Term::here(g));

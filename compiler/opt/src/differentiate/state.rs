@@ -1,5 +1,6 @@
 //! What differentiation of one function knows and does: new instructions, where values are made, which of them depend on variables.
 
+use crate::differentiate::calls::Calls;
 use crate::edit::{Copier, Defs, insts_where};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -18,6 +19,7 @@ pub type Result<T> = std::result::Result<T, Refusal>;
 /// A function whose derivatives are being made.
 pub struct State<'f> {
     pub func: &'f mut Func,
+    pub calls: &'f mut Calls,
     pub defs: Defs,
     /// Reals that depend on a variable through reals.
     pub varied: EntitySet<Value>,
@@ -30,10 +32,11 @@ pub struct State<'f> {
 }
 
 impl<'f> State<'f> {
-    pub fn new(func: &'f mut Func) -> State<'f> {
+    pub fn new(func: &'f mut Func, calls: &'f mut Calls) -> State<'f> {
         let defs = Defs::new(func);
         State {
             func,
+            calls,
             defs,
             varied: EntitySet::new(),
             home: SecondaryMap::new(),
@@ -252,6 +255,18 @@ impl<'f> State<'f> {
         let frame = self.extents(region, like, 0);
         let ty = self.ty(like);
         self.zeros(region, frame, ty)
+    }
+
+    /// Whether a value is the constant zero, or an array without anything else.
+    pub fn is_zero(&self, v: Value) -> bool {
+        match self.defs.op(self.func, v) {
+            Some(Op::Const(Scalar::F32(x))) => *x == 0.0,
+            Some(Op::Const(Scalar::F64(x))) => *x == 0.0,
+            Some(Op::With(with)) => {
+                with.parts.is_empty() && matches!(with.ops[..], [WithOp::Genarray { default: None, .. }])
+            }
+            _ => false,
+        }
     }
 
     /// The sum of two values of one shape.

@@ -11,7 +11,7 @@
 //! Leaves alone: `noinline` functions, other recursion, and large functions with several callers.
 //! Worth: tests/survey/small/halves (2.1 with Cranelift, 1.6 with LLVM).
 
-use crate::edit::{Copier, Renames, all_insts, any_inst, insts_where, size_of, syms_of};
+use crate::edit::{Copier, Renames, all_insts, any_inst, size_of, syms_of};
 use crate::pass::{Context, Pass, Run};
 use cranelift_entity::PrimaryMap;
 use ravel_source::Span;
@@ -149,31 +149,33 @@ fn bottom_up(callees: &[Vec<FuncId>]) -> (Vec<FuncId>, Vec<bool>) {
     (order, recursive)
 }
 
-/// Puts all functions in place that derivatives call, but those that call themselves: `differentiate` looks at one function at a time.
-pub fn inline_derived(module: &mut Module, cx: &mut Context) -> bool {
-    let is_derive = |op: &Op| matches!(op, Op::Derive { .. });
-    let callees: Vec<Vec<FuncId>> = module.funcs.values().map(callees_of).collect();
-    let (_, recursive) = bottom_up(&callees);
-    let wanted: Vec<bool> = recursive.iter().map(|r| !r).collect();
-    let mut any = false;
-    for id in module.funcs.keys() {
-        let mut func = std::mem::replace(&mut module.funcs[id], Func::new("", Span::NONE));
+/// Puts functions in place that derivatives call: `differentiate` looks at one function at a time.
+pub struct Inliner {
+    wanted: Vec<bool>,
+}
+
+impl Inliner {
+    /// All functions of a module are wanted but those that call themselves.
+    pub fn new(module: &Module) -> Inliner {
+        let callees: Vec<Vec<FuncId>> = module.funcs.values().map(callees_of).collect();
+        let (_, recursive) = bottom_up(&callees);
+        Inliner { wanted: recursive.iter().map(|r| !r).collect() }
+    }
+
+    /// Puts calls inside of an instruction in place; whether there were any.
+    pub fn inline_within(&mut self, func: &mut Func, funcs: &PrimaryMap<FuncId, Func>, inst: Inst) -> bool {
+        // What differentiation has added calls itself.
+        self.wanted.resize(funcs.len(), false);
+        let mut any = false;
+        // Bodies that come in call others.
         loop {
-            let roots = insts_where(&func, func.body, is_derive);
-            let roots = roots.into_iter().flat_map(|(_, inst)| func.insts[inst].op.regions()).collect();
-            // Bodies that come in call others.
-            if !inline_within(&mut func, &module.funcs, &wanted, roots, usize::MAX) {
-                break;
+            let roots = func.insts[inst].op.regions();
+            if !inline_within(func, funcs, &self.wanted, roots, usize::MAX) {
+                return any;
             }
             any = true;
         }
-        module.funcs[id] = func;
     }
-    if any {
-        remove_uncalled(module);
-        cx.look_at(module);
-    }
-    any
 }
 
 fn inline_into(func: &mut Func, funcs: &PrimaryMap<FuncId, Func>, wanted: &[bool]) -> bool {
@@ -278,7 +280,7 @@ fn is_for_host(module: &Module, id: FuncId) -> bool {
 }
 
 /// Removes what the entry and the exports do not reach; a module without an entry keeps everything.
-fn remove_uncalled(module: &mut Module) -> bool {
+pub fn remove_uncalled(module: &mut Module) -> bool {
     let Some(entry) = module.entry else { return false };
     let mut reached = BTreeMap::new();
     let mut work = vec![entry];

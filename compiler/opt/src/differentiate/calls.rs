@@ -1,0 +1,298 @@
+//! Derivatives of functions that call themselves: each becomes a function of its own.
+//!
+//! ```text
+//!    f(%x) { .. %y = call @f (%x') .. }
+//! => f'(%x, %s) { %y, %dx = derive reverse (%p = %x) seeds (%s) { .. }  yield %y, %dx }
+//! ```
+//!
+//! The new function gives the values as well. Where the cotangents of a call are there in front of it, the call of the new function takes its place, so
+//! that a chain of calls has a derivative at a multiple of its own cost. Elsewhere values are computed first, and once more with the derivative.
+
+use crate::differentiate::adjoint::{Adjoints, Term};
+use crate::differentiate::forward::Forward;
+use crate::differentiate::reverse::Reverse;
+use crate::differentiate::state::{Result, State};
+use crate::edit::{all_insts, reads_of, slice, syms_of};
+use ravel_types::{Affine, Elem, HashMap, HashSet, Scalar, Shape, Sym, Ty};
+use ravel_wir::{Func, FuncId, Inst, InstData, Mode, Module, Op, Region, RegionData, Value};
+
+/// Functions that one program's derivatives may become: more come of derivatives of derivatives without end.
+const MOST: usize = 200;
+
+/// A derivative of a function.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    func: FuncId,
+    mode: Mode,
+    /// The arguments that it is derived by.
+    by: Vec<bool>,
+    /// In reverse mode, the results that have cotangents.
+    seeded: Vec<bool>,
+}
+
+/// The derivatives of functions that a module needs.
+pub struct Calls {
+    made: HashMap<Key, FuncId>,
+    wanted: Vec<Key>,
+    next: u32,
+    /// What calls show to the world, by function.
+    shows: Vec<bool>,
+}
+
+impl Calls {
+    pub fn new(module: &Module) -> Calls {
+        Calls { made: HashMap::default(), wanted: Vec::new(), next: module.funcs.len() as u32, shows: showing(module) }
+    }
+
+    /// The function that computes a derivative of another one.
+    fn want(&mut self, key: Key) -> FuncId {
+        if let Some(id) = self.made.get(&key) {
+            return *id;
+        }
+        let id = FuncId::from_u32(self.next);
+        self.next += 1;
+        self.shows.push(self.shows[key.func.as_u32() as usize]);
+        self.made.insert(key.clone(), id);
+        self.wanted.push(key);
+        id
+    }
+
+    pub fn is_endless(&self) -> bool {
+        self.made.len() > MOST
+    }
+
+    /// Adds the functions that are wanted to a module.
+    pub fn make(&mut self, module: &mut Module) {
+        for key in std::mem::take(&mut self.wanted) {
+            let source = module.funcs[key.func].clone();
+            module.funcs.push(derived(source, &key));
+        }
+    }
+}
+
+/// Which functions do I/O or look at global objects.
+fn showing(module: &Module) -> Vec<bool> {
+    let own = |func: &Func| {
+        all_insts(func, func.body).into_iter().any(|inst| {
+            matches!(func.insts[inst].op, Op::Native { effect: true, .. } | Op::GlobalSet(..) | Op::GlobalGet(_))
+        })
+    };
+    let mut shows: Vec<bool> = module.funcs.values().map(|func| func.effects && own(func)).collect();
+    loop {
+        let mut more = false;
+        for (id, func) in &module.funcs {
+            let calls =
+                |inst: &Inst| matches!(func.insts[*inst].op, Op::Call { func, .. } if shows[func.as_u32() as usize]);
+            if !shows[id.as_u32() as usize] && all_insts(func, func.body).iter().any(calls) {
+                shows[id.as_u32() as usize] = true;
+                more = true;
+            }
+        }
+        if !more {
+            return shows;
+        }
+    }
+}
+
+/// A function whose body is the derivative of another one's.
+fn derived(mut func: Func, key: &Key) -> Func {
+    let body = func.body;
+    let params = func.regions[body].params.clone();
+    let yields = func.regions[body].yields.clone();
+    let outer = func.regions.push(RegionData::default());
+    let known: HashSet<_> = params.iter().flat_map(|p| syms_of(func.ty(*p))).collect();
+    let (mut all, mut args, mut active) = (Vec::new(), Vec::new(), Vec::new());
+    for (p, by) in params.iter().zip(&key.by) {
+        if *by {
+            let arg = func.new_value(func.ty(*p).clone());
+            all.push(arg);
+            args.push(arg);
+            active.push(*p);
+        } else {
+            all.push(*p);
+        }
+    }
+    let mut seeds = Vec::new();
+    let types = |func: &Func, values: &[Value]| values.iter().map(|v| func.ty(*v).clone()).collect::<Vec<Ty>>();
+    let mut insts = Vec::new();
+    match key.mode {
+        Mode::Forward => {
+            for ty in types(&func, &args) {
+                let tangent = func.new_value(ty);
+                all.push(tangent);
+                seeds.push(tangent);
+            }
+        }
+        Mode::Reverse => {
+            for (y, seeded) in yields.iter().zip(&key.seeded) {
+                let ty = func.ty(*y).clone();
+                if !ty.elem.is_float() {
+                    continue;
+                }
+                // What the body makes has sizes that nobody knows in front of it.
+                let ty = outside(&mut func, &ty, &known);
+                seeds.push(match seeded {
+                    true => {
+                        let seed = func.new_value(ty);
+                        all.push(seed);
+                        seed
+                    }
+                    false => {
+                        let inst = no_cotangent(&mut func, ty.elem);
+                        insts.push(inst);
+                        func.insts[inst].results[0]
+                    }
+                });
+            }
+        }
+    }
+    func.regions[body].params = active;
+    let mut results = types(&func, &yields);
+    let derivatives = match key.mode {
+        Mode::Forward => results.iter().filter(|ty| ty.elem.is_float()).cloned().collect(),
+        Mode::Reverse => types(&func, &args),
+    };
+    results.extend(derivatives);
+    let span = func.span;
+    let inst = func.make_inst(Op::Derive { mode: key.mode, args, seeds, body }, results, span);
+    insts.push(inst);
+    let yields = func.insts[inst].results.clone();
+    func.regions[outer] = RegionData { params: all, insts, yields };
+    func.body = outer;
+    func.noinline = false;
+    func
+}
+
+/// A type with new symbols for sizes that are not known.
+fn outside(func: &mut Func, ty: &Ty, known: &HashSet<Sym>) -> Ty {
+    let Shape::Known(extents) = &ty.shape else { return ty.clone() };
+    let mut new = Vec::new();
+    for extent in extents {
+        let is_known = extent.terms().iter().all(|(sym, _)| known.contains(sym));
+        new.push(if is_known { extent.clone() } else { Affine::sym(func.fresh_sym()) });
+    }
+    Ty::new(ty.elem, Shape::Known(new))
+}
+
+/// A value that stands for a cotangent that is not there: `backward` looks past it.
+fn no_cotangent(func: &mut Func, elem: Elem) -> Inst {
+    let zero = if elem == Elem::F32 { Scalar::F32(0.0) } else { Scalar::F64(0.0) };
+    let span = func.span;
+    func.make_inst(Op::Const(zero), vec![Ty::scalar(elem)], span)
+}
+
+impl State<'_> {
+    fn derivative_of(&mut self, func: FuncId, mode: Mode, by: Vec<bool>, seeded: Vec<bool>) -> Result<FuncId> {
+        let id = self.calls.want(Key { func, mode, by, seeded });
+        match self.calls.is_endless() {
+            true => self.refuse("a function that takes derivatives of itself has no derivative"),
+            false => Ok(id),
+        }
+    }
+
+    fn shows(&self, func: FuncId) -> bool {
+        self.calls.shows[func.as_u32() as usize]
+    }
+
+    /// Moves what values need in front of an instruction that stands in the same region, if that is possible: none of it depends on the
+    /// instruction's results, and nothing passes a check that it may need.
+    pub fn raise(&mut self, at: Region, inst: Inst, values: &[Value]) -> bool {
+        let func = &mut *self.func;
+        let all = func.regions[at].insts.clone();
+        let Some(place) = all.iter().position(|i| *i == inst) else { return false };
+        let behind = &all[place + 1..];
+        let needed = slice(func, behind, values.iter().copied(), |_| false);
+        let results = &func.insts[inst].results;
+        let reads = needed.iter().flat_map(|i| reads_of(func, *i)).chain(values.iter().copied());
+        if reads.into_iter().any(|v| results.contains(&v)) {
+            return false;
+        }
+        let is_ordered = |i: &Inst| {
+            let op = &func.insts[*i].op;
+            op.is_anchored() || matches!(op, Op::Call { .. }) || !op.regions().is_empty()
+        };
+        let is_total = |i: &Inst| {
+            let op = &func.insts[*i].op;
+            let real = func.insts[*i].results.iter().all(|v| func.ty(*v).elem.is_float());
+            matches!(op, Op::Const(_) | Op::Select { .. } | Op::Un(..)) || real && matches!(op, Op::Bin(..))
+        };
+        if behind.iter().any(is_ordered) && !needed.iter().all(is_total) {
+            return false;
+        }
+        let moved: HashSet<Inst> = needed.iter().copied().collect();
+        let rest = behind.iter().copied().filter(|i| !moved.contains(i));
+        func.regions[at].insts =
+            all[..place].iter().copied().chain(needed.iter().copied()).chain([inst]).chain(rest).collect();
+        true
+    }
+}
+
+impl Reverse<'_> {
+    /// Whether the adjoint code of an instruction can take its place, with cotangents that are there in front of it.
+    pub fn is_in_place(&mut self, at: Region, inst: Inst, seeds: &[Value]) -> bool {
+        !self.iterations.contains(at) && self.state.raise(at, inst, seeds)
+    }
+
+    pub fn call(&mut self, at: Region, inst: Inst, adjoints: &mut Adjoints) -> Result<()> {
+        let InstData { op: Op::Call { func, args }, results, span } = self.state.func.insts[inst].clone() else {
+            return Ok(());
+        };
+        let (mut seeds, mut seeded) = (Vec::new(), Vec::new());
+        for &y in &results {
+            let terms = adjoints.take(y);
+            let has_seed = !terms.is_empty() && self.state.is_varied(y);
+            seeded.push(has_seed);
+            if has_seed {
+                seeds.push(self.value(at, y, terms)?);
+            }
+        }
+        let by: Vec<bool> = args.iter().map(|v| self.state.is_varied(*v)).collect();
+        let shows = self.state.shows(func);
+        let func = self.state.derivative_of(func, Mode::Reverse, by, seeded)?;
+        let in_place = self.is_in_place(at, inst, &seeds);
+        if shows && !in_place {
+            return self.state.refuse("a function that calls itself and has effects would have them twice");
+        }
+        let varied: Vec<Value> = args.iter().copied().filter(|v| self.state.is_varied(*v)).collect();
+        let types = results.iter().chain(&varied).map(|v| self.state.ty(*v)).collect();
+        let op = Op::Call { func, args: args.iter().chain(&seeds).copied().collect() };
+        let new = self.state.func.make_inst(op, types, span);
+        let made = self.state.func.insts[new].results.clone();
+        match in_place {
+            true => {
+                // The values are those of the new call.
+                let place = crate::edit::place_of(self.state.func, at, inst);
+                self.state.func.regions[at].insts[place] = new;
+                let all = results.iter().chain(&made[results.len()..]).copied().collect();
+                self.state.func.insts[new].results = all;
+                self.state.func.insts[inst].results = made[..results.len()].to_vec();
+                self.state.defs.add_inst(self.state.func, new);
+                for v in &made[results.len()..] {
+                    self.state.home[*v] = at.into();
+                }
+            }
+            false => self.state.place(at, new),
+        }
+        for (v, g) in varied.into_iter().zip(&made[results.len()..]) {
+            self.masked.insert(*g);
+            self.contribute(adjoints, v, Term::here(*g));
+        }
+        Ok(())
+    }
+}
+
+impl Forward<'_, '_> {
+    pub fn call(&mut self, at: Region, inst: Inst) -> Result<()> {
+        let InstData { op: Op::Call { func, args }, results, .. } = self.state.func.insts[inst].clone() else {
+            return Ok(());
+        };
+        let tangents: Vec<Option<Value>> = args.iter().map(|v| self.tangent(*v)).collect();
+        let by = tangents.iter().map(Option::is_some).collect();
+        let func = self.state.derivative_of(func, Mode::Forward, by, Vec::new())?;
+        let args = args.into_iter().chain(tangents.into_iter().flatten()).collect();
+        self.state.func.insts[inst].op = Op::Call { func, args };
+        let reals: Vec<Value> = results.into_iter().filter(|v| self.state.ty(*v).elem.is_float()).collect();
+        self.extend(at, inst, &reals);
+        Ok(())
+    }
+}
