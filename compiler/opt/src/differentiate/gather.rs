@@ -45,6 +45,64 @@ impl Reverse<'_> {
         Ok(values)
     }
 
+    /// Whether the adjoint of an array can be told element by element, from what is cheap to compute at each index: it is not made then.
+    pub fn are_pointwise(&mut self, at: Region, of: Value, terms: &[Term]) -> bool {
+        let is_array = |term: &Term| term.levels.is_empty() && term.index == Index::whole();
+        if terms.iter().all(is_array) {
+            return false;
+        }
+        terms.iter().all(|term| {
+            let is_cheap = |r: &mut Self| {
+                let needs = r.needs_by_level(&term.levels, &r.wanted(term), false);
+                term.levels.iter().zip(&needs).all(|(level, needs)| !r.is_dear(*level, needs))
+            };
+            is_array(term)
+                || is_cheap(self)
+                    && self.plan(at, of, term).is_some_and(|plan| {
+                        let is_one = plan.inverse.free.is_empty() && plan.inverse.conds.is_empty();
+                        is_one && plan.target.len() == plan.extents.len() && self.covers_all(&plan)
+                    })
+        })
+    }
+
+    /// What terms that are told element by element contribute at an index.
+    pub fn at_place(&mut self, at: Region, of: Value, terms: &[Term], index: &[Value]) -> Result<Value> {
+        let mut total = None;
+        for term in terms {
+            let value = match term.levels.is_empty() {
+                true => {
+                    let array = self.guarded(at, term);
+                    let ty = ravel_wir::cell_type(&self.state.ty(of), index.len());
+                    self.state.emit(at, Op::Sel { array, index: index.to_vec() }, ty)
+                }
+                false => {
+                    let Some(plan) = self.plan(at, of, term) else {
+                        return self.state.refuse("an index without inverse");
+                    };
+                    let mut values: HashMap<Value, Value> =
+                        plan.target.iter().copied().zip(index.iter().copied()).collect();
+                    self.cell(at, &plan, &mut values)?
+                }
+            };
+            if self.is_masked(term) {
+                self.masked.insert(value);
+            }
+            total = Some(match total {
+                Some(total) => {
+                    let sum = self.state.add(at, total, value);
+                    self.mask(sum, total);
+                    self.mask(sum, value);
+                    sum
+                }
+                None => value,
+            });
+        }
+        match total {
+            Some(total) => Ok(total),
+            None => Ok(self.state.zeros_like(at, of, index.len())),
+        }
+    }
+
     fn plan<'t>(&mut self, at: Region, of: Value, term: &'t Term) -> Option<Plan<'t>> {
         let Index::Known(index) = &term.index else { return None };
         if self.state.ty(of).rank().is_none() && !index.is_empty() {
@@ -103,6 +161,26 @@ impl Reverse<'_> {
         Some(Plan { of, term, inverse, target, extents })
     }
 
+    /// Whether every element of the array is reached.
+    fn covers_all(&self, plan: &Plan) -> bool {
+        plan.inverse.target.iter().zip(&plan.extents).all(|(bounds, extent)| {
+            bounds.lower.iter().all(|bound| self.is_first(bound))
+                && bounds.upper.iter().all(|bound| self.is_last(bound, *extent))
+        })
+    }
+
+    /// Whether a lower bound leaves nothing out.
+    fn is_first(&self, bound: &Quotient) -> bool {
+        bound.of.as_const().is_some_and(|c| c <= 0)
+    }
+
+    /// Whether an upper bound leaves nothing of an axis out.
+    fn is_last(&self, bound: &Quotient, extent: Value) -> bool {
+        let last = self.leaf(extent).plus(-1);
+        let beyond = last.scale(bound.by).and_then(|last| bound.of.sub(&last)).and_then(|d| d.as_const());
+        beyond.is_some_and(|d| d >= 0)
+    }
+
     /// A value that only forms mention, or that becomes a parameter.
     fn name(&mut self) -> Value {
         let v = self.state.func.new_value(Ty::scalar(Elem::I32));
@@ -128,18 +206,15 @@ impl Reverse<'_> {
             let (zero, extent) = (self.state.int(at, 0), plan.extents[axis]);
             let mut low = zero;
             for bound in &bounds.lower {
-                if bound.of.as_const().is_some_and(|c| c <= 0) {
+                if self.is_first(bound) {
                     continue;
                 }
                 let bound = self.ceiling(at, bound, &none);
                 low = self.state.bin(at, BinOp::Max, low, bound);
             }
             let mut high = extent;
-            let last = self.leaf(extent).plus(-1);
             for bound in &bounds.upper {
-                // Nothing is left out where the bound lies beyond the array.
-                let beyond = last.scale(bound.by).and_then(|last| bound.of.sub(&last)).and_then(|d| d.as_const());
-                if beyond.is_some_and(|d| d >= 0) {
+                if self.is_last(bound, extent) {
                     continue;
                 }
                 let bound = Quotient { of: bound.of.plus(bound.by), by: bound.by };

@@ -434,7 +434,8 @@ impl<'s> Reverse<'s> {
         Ok(total)
     }
 
-    fn is_masked(&self, term: &Term) -> bool {
+    /// Whether zeros of a term may stand for what was not chosen.
+    pub fn is_masked(&self, term: &Term) -> bool {
         let is_branch = |level: &Level| matches!(self.levels[*level].kind, LevelKind::Branch(..));
         term.guard.is_some() || self.masked.contains(term.value) || term.levels.iter().any(is_branch)
     }

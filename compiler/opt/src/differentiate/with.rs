@@ -13,10 +13,11 @@ use ravel_types::{BinOp, Ty};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 /// The cotangent of a result of a with-loop.
-#[derive(Clone, Copy)]
 enum Seed {
     /// Of an array: cells are read from it.
     Array(Value),
+    /// Of an array that is not made: every cell is the sum of what these contribute at its index.
+    Terms(Value, Vec<Term>),
     /// Of a fold: every cell has it, times its partial.
     Fold(Fold, Value, Option<Value>),
 }
@@ -39,6 +40,7 @@ impl Reverse<'_> {
                     let (g, guard) = self.sum(at, y, terms)?;
                     Seed::Fold(fold, g, guard)
                 }
+                WithOp::Genarray { default: None, .. } if self.are_pointwise(at, y, &terms) => Seed::Terms(y, terms),
                 _ => Seed::Array(self.value(at, y, terms)?),
             }));
         }
@@ -110,22 +112,29 @@ impl Reverse<'_> {
             if !self.state.is_varied(cell) {
                 continue;
             }
-            match *seed {
+            match seed {
                 None => {}
                 Some(Seed::Fold(fold, g, guard)) => {
                     let steps =
-                        self.state.of_cell(body, fold, cell, |s| s.number(body, part, &sizes, &data.params, start));
-                    self.partial(body, cell, &steps, (g, guard), &mut inner);
+                        self.state.of_cell(body, *fold, cell, |s| s.number(body, part, &sizes, &data.params, start));
+                    self.partial(body, cell, &steps, (*g, *guard), &mut inner);
                 }
-                Some(Seed::Array(array)) => {
-                    let ty = self.state.ty(cell);
-                    let op = match &part.generator {
-                        Generator::Known { .. } => Op::Sel { array, index: data.params.clone() },
-                        Generator::Dyn { .. } => Op::SelDyn { array, index: data.params[0] },
+                Some(Seed::Array(_) | Seed::Terms(..)) => {
+                    let g = match seed {
+                        Some(Seed::Terms(of, terms)) => self.at_place(body, *of, terms, &data.params)?,
+                        Some(Seed::Array(array)) => {
+                            let ty = self.state.ty(cell);
+                            let op = match &part.generator {
+                                Generator::Known { .. } => Op::Sel { array: *array, index: data.params.clone() },
+                                Generator::Dyn { .. } => Op::SelDyn { array: *array, index: data.params[0] },
+                            };
+                            let g = self.state.emit(body, op, ty);
+                            self.mask(g, *array);
+                            g
+                        }
+                        _ => continue,
                     };
-                    let g = self.state.emit(body, op, ty);
-                    self.mask(g, array);
-                    let guard = match is_singular && self.masked.contains(array) {
+                    let guard = match is_singular && self.masked.contains(g) {
                         true => self.counts(body, g),
                         false => None,
                     };
@@ -168,7 +177,12 @@ impl Reverse<'_> {
                     | UnOp::Cosh
                     | UnOp::Sinh
             ),
-            Op::Bin(op, a, _) => func.ty(*a).elem.is_float() && matches!(op, BinOp::Div | BinOp::Pow | BinOp::Mod),
+            Op::Bin(op, a, b) => {
+                // A number that is not zero divides everything.
+                let is_number = || self.state.defs.constant(func, *b).is_some() && !self.state.is_zero(*b);
+                func.ty(*a).elem.is_float()
+                    && (matches!(op, BinOp::Pow | BinOp::Mod) || *op == BinOp::Div && !is_number())
+            }
             _ => false,
         };
         let has_pole = |region: Region| any_inst(func, region, |inst| is_pole(&func.insts[inst].op));
