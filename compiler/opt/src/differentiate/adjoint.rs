@@ -16,7 +16,7 @@ pub struct LevelData {
     /// Its instructions are copied from here; it is part of no function, or of one whose with-loop it is.
     pub region: Region,
     pub kind: LevelKind,
-    /// Values that stand in arrays outside, by the parameters of the region.
+    /// Values that stand in arrays outside, by the parameters of the region; those of a branch stand there themselves.
     pub kept: HashMap<Value, Value>,
 }
 

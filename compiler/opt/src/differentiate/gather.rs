@@ -1,7 +1,7 @@
 //! Terms become values: with-loops over the array's own index set where their indices can be inverted, folds of updates otherwise.
 
 use crate::differentiate::adjoint::{Index, Level, LevelKind, Term};
-use crate::differentiate::invert::{Cond, Free, Inverse, Quotient, Var, invert};
+use crate::differentiate::invert::{Cond, Free, Given, Inverse, Quotient, Var, invert};
 use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::Result;
 use crate::edit::Copier;
@@ -20,6 +20,10 @@ struct Plan<'t> {
     target: Vec<Value>,
     /// Extents of the array.
     extents: Vec<Value>,
+    /// Branches whose conditions are part of the bounds.
+    absorbed: Vec<Level>,
+    /// The term's guard, unless that is part of the bounds.
+    guard: Option<Value>,
 }
 
 /// Forms of integers in terms of parameters of levels and of what is there at a place.
@@ -54,7 +58,7 @@ impl Reverse<'_> {
         terms.iter().all(|term| {
             let is_cheap = |r: &mut Self| {
                 let needs = r.needs_by_level(&term.levels, &r.wanted(term), false);
-                term.levels.iter().zip(&needs).all(|(level, needs)| !r.is_dear(*level, needs))
+                term.levels.iter().zip(&needs).all(|(level, needs)| r.is_trivial(*level, needs))
             };
             is_array(term)
                 || is_cheap(self)
@@ -109,12 +113,21 @@ impl Reverse<'_> {
             return None;
         }
         let mut vars = Vec::new();
-        let mut constraints = Vec::new();
+        let mut given = Given::default();
+        let mut absorbed = Vec::new();
         let mut steps = Vec::new();
         let mut forms =
             Forms { reverse: self, at, levels: term.levels.clone(), vars: Vec::new(), known: HashMap::default() };
         for level in &term.levels {
-            let LevelKind::Part(generator) = forms.reverse.levels[*level].kind.clone() else { continue };
+            let generator = match forms.reverse.levels[*level].kind.clone() {
+                LevelKind::Part(generator) => generator,
+                LevelKind::Branch(cond, taken) => {
+                    if forms.absorb(cond, taken, &mut given) {
+                        absorbed.push(*level);
+                    }
+                    continue;
+                }
+            };
             let Generator::Known { lower, upper, step, width } = generator else { return None };
             let params = forms.reverse.state.func.regions[forms.reverse.levels[*level].region].params.clone();
             for (axis, &param) in params.iter().enumerate() {
@@ -141,24 +154,29 @@ impl Reverse<'_> {
                     x = x.add(&Lin::atom(Atom::Value(within)))?;
                     vars.push(Var { value: within, lower: Some(Lin::constant(0)), upper: Some(Lin::constant(wide)) });
                 }
-                constraints.push(x.sub(&high)?.plus(1));
+                given.constraints.push(x.sub(&high)?.plus(1));
                 forms.vars.push(param);
                 forms.known.insert(param, x.clone());
                 steps.push((param, x));
             }
         }
+        let guard = match term.guard {
+            Some(guard) if !forms.absorb(guard, true, &mut given) => Some(guard),
+            _ => None,
+        };
         let rows = index.iter().map(|i| forms.of(*i)).collect::<Option<Vec<Lin>>>()?;
         let target: Vec<Value> = index.iter().map(|_| self.name()).collect();
         // An equation brings one variable at most.
-        let names: Vec<Value> = rows.iter().map(|_| self.name()).collect();
+        let names: Vec<Value> = rows.iter().chain(&given.equations).map(|_| self.name()).collect();
         let mut unused = names.into_iter();
-        let mut inverse = invert(&vars, constraints, &rows, &target, &mut || unused.next())?;
+        let mut inverse = invert(&vars, given, &rows, &target, &mut || unused.next())?;
         // Parameters that steps define come last.
         for (param, x) in steps {
             inverse.defined.push((param, Quotient { of: x, by: 1 }));
         }
+        inverse.bound_by_conditions(&target);
         let extents = self.state.extents(at, of, 0);
-        Some(Plan { of, term, inverse, target, extents })
+        Some(Plan { of, term, inverse, target, extents, absorbed, guard })
     }
 
     /// Whether every element of the array is reached.
@@ -354,7 +372,9 @@ impl Reverse<'_> {
         let mut k = first;
         while k < term.levels.len() {
             let level = term.levels[k];
-            if let LevelKind::Branch(cond, taken) = self.levels[level].kind {
+            if let LevelKind::Branch(cond, taken) = self.levels[level].kind
+                && !plan.absorbed.contains(&level)
+            {
                 let cond = copier.value(cond);
                 let cond = if taken { cond } else { self.state.un(at, UnOp::Not, cond) };
                 let then = self.state.branch();
@@ -366,7 +386,7 @@ impl Reverse<'_> {
             k += 1;
         }
         let value = copier.value(term.value);
-        let guard = term.guard.map(|g| copier.value(g));
+        let guard = plan.guard.map(|g| copier.value(g));
         Ok(self.guarded(at, &Term { guard, ..Term::here(value) }))
     }
 
@@ -597,6 +617,43 @@ impl Forms<'_, '_> {
             Some(sum) => Some(sum),
             None => (!self.is_inside(v)).then(|| Lin::atom(Atom::Value(v))),
         }
+    }
+
+    /// Adds what a condition says to what is given; whether that is all that it says.
+    fn absorb(&mut self, cond: Value, holds: bool, given: &mut Given) -> bool {
+        let state = &self.reverse.state;
+        let (op, a, b) = match state.defs.op(state.func, cond) {
+            Some(Op::Un(UnOp::Not, a)) => {
+                let a = *a;
+                return self.absorb(a, !holds, given);
+            }
+            Some(Op::Bin(op, a, b)) => (*op, *a, *b),
+            _ => return false,
+        };
+        match (op, holds) {
+            (BinOp::And, true) | (BinOp::Or, false) => {
+                let (first, second) = (self.absorb(a, holds, given), self.absorb(b, holds, given));
+                return first && second;
+            }
+            _ if self.reverse.state.func.ty(a).elem != Elem::I32 => return false,
+            _ => {}
+        }
+        let difference = |forms: &mut Self, a: Value, b: Value| forms.of(a)?.sub(&forms.of(b)?);
+        // At most zero.
+        let below = match (op, holds) {
+            (BinOp::Lt, true) | (BinOp::Ge, false) => difference(self, a, b).map(|d| d.plus(1)),
+            (BinOp::Le, true) | (BinOp::Gt, false) => difference(self, a, b),
+            (BinOp::Gt, true) | (BinOp::Le, false) => difference(self, b, a).map(|d| d.plus(1)),
+            (BinOp::Ge, true) | (BinOp::Lt, false) => difference(self, b, a),
+            (BinOp::Eq, true) | (BinOp::Ne, false) => {
+                let Some(equation) = difference(self, a, b) else { return false };
+                given.equations.push(equation);
+                return true;
+            }
+            _ => return false,
+        };
+        given.constraints.extend(below.clone());
+        below.is_some()
     }
 
     /// Whether a value is made in one of the levels, or inside of one.

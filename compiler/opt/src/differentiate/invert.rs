@@ -52,18 +52,58 @@ pub struct Inverse {
     pub target: Vec<Free>,
 }
 
+impl Inverse {
+    /// Makes conditions that give one axis of the target a value bounds of that axis.
+    pub fn bound_by_conditions(&mut self, target: &[Value]) {
+        let inner: Vec<Value> = self.free.iter().map(|f| f.value).chain(self.defined.iter().map(|(v, _)| *v)).collect();
+        let mut conds = Vec::new();
+        for cond in std::mem::take(&mut self.conds) {
+            let bound = match &cond {
+                Cond::Zero(lin) if !inner.iter().any(|v| lin.mentions(Atom::Value(*v))) => {
+                    let axes: Vec<usize> = (0..target.len()).filter(|k| factor(lin, target[*k]) != 0).collect();
+                    match axes[..] {
+                        [axis] if factor(lin, target[axis]).abs() == 1 => {
+                            let rest = without(lin, target[axis]);
+                            rest.scale(-factor(lin, target[axis])).map(|of| (axis, Quotient { of, by: 1 }))
+                        }
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            match bound {
+                Some((axis, bound)) => {
+                    self.target[axis].lower.push(bound.clone());
+                    self.target[axis].upper.push(bound);
+                }
+                None => conds.push(cond),
+            }
+        }
+        self.conds = conds;
+    }
+}
+
 /// More constraints are not made: bounds that follow from others only save time.
 const MOST_CONSTRAINTS: usize = 96;
+
+/// What holds of the variables besides their bounds.
+#[derive(Default)]
+pub struct Given {
+    /// Each is at most zero.
+    pub constraints: Vec<Lin>,
+    /// Each is zero.
+    pub equations: Vec<Lin>,
+}
 
 /// Solves `rows[k] = target[k]` for the variables; `fresh` makes a name for a variable that is found on the way.
 pub fn invert(
     vars: &[Var],
-    constraints: Vec<Lin>,
+    given: Given,
     rows: &[Lin],
     target: &[Value],
     fresh: &mut dyn FnMut() -> Option<Value>,
 ) -> Option<Inverse> {
-    let mut constraints = constraints;
+    let mut constraints = given.constraints;
     for var in vars {
         let x = Lin::atom(Atom::Value(var.value));
         if let Some(lower) = &var.lower {
@@ -73,7 +113,9 @@ pub fn invert(
             constraints.push(x.sub(upper)?.plus(1));
         }
     }
-    let rows = rows.iter().zip(target).map(|(row, p)| row.sub(&Lin::atom(Atom::Value(*p)))).collect::<Option<_>>()?;
+    let rows =
+        rows.iter().zip(target).map(|(row, p)| row.sub(&Lin::atom(Atom::Value(*p)))).collect::<Option<Vec<_>>>()?;
+    let rows = rows.into_iter().chain(given.equations).collect();
     let extents = vars.iter().map(|var| (var.value, extent(var))).collect();
     let unsolved = vars.iter().map(|var| var.value).collect();
     let mut system =
@@ -419,7 +461,7 @@ mod tests {
             next += 1;
             Some(Value::new(next))
         };
-        let inverse = invert(&vars, Vec::new(), &rows, &target, &mut fresh)?;
+        let inverse = invert(&vars, Given::default(), &rows, &target, &mut fresh)?;
         // By brute force.
         let mut sites: BTreeMap<Vec<i64>, BTreeSet<Vec<i64>>> = BTreeMap::new();
         let mut stack = vec![Vec::<i64>::new()];
@@ -472,8 +514,8 @@ mod tests {
         let var = |value, n| Var { value, lower: Some(Lin::constant(0)), upper: Some(Lin::constant(n)) };
         let row = Lin::constant(0).add_scaled(&Lin::atom(Atom::Value(i)), 2).expect("small");
         let row = row.add(&Lin::atom(Atom::Value(o))).expect("small");
-        let inverse =
-            invert(&[var(i, 12), var(o, 2)], Vec::new(), &[row], &[p], &mut || Some(Value::new(9))).expect("solved");
+        let inverse = invert(&[var(i, 12), var(o, 2)], Given::default(), &[row], &[p], &mut || Some(Value::new(9)))
+            .expect("solved");
         assert!(inverse.free.is_empty() && inverse.conds.is_empty(), "{inverse:?}");
         assert_eq!(inverse.defined[0], (i, Quotient { of: Lin::atom(Atom::Value(p)), by: 2 }));
     }

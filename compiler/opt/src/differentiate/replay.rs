@@ -3,7 +3,7 @@
 use crate::differentiate::adjoint::{Level, LevelKind};
 use crate::differentiate::reverse::Reverse;
 use crate::edit::{Copier, reads_of, slice};
-use ravel_types::HashSet;
+use ravel_types::{BinOp, HashSet, UnOp};
 use ravel_wir::{Inst, Op, Region, Value};
 
 impl Reverse<'_> {
@@ -67,7 +67,13 @@ impl Reverse<'_> {
     pub fn replay(&mut self, at: Region, copier: &mut Copier, level: Level, values: &[Value]) {
         let insts = self.slice_of(level, values);
         let params = self.state.func.regions[self.levels[level].region].params.clone();
+        let is_branch = matches!(self.levels[level].kind, LevelKind::Branch(..));
         for (v, array) in self.kept_in(level, &insts, values) {
+            if is_branch {
+                let there = copier.value(array);
+                copier.values.insert(v, there);
+                continue;
+            }
             let index = params.iter().map(|p| copier.value(*p)).collect();
             let ty = self.state.ty(v);
             let varied = self.state.is_varied(v);
@@ -90,6 +96,18 @@ impl Reverse<'_> {
     pub fn is_dear(&self, level: Level, values: &[Value]) -> bool {
         let insts = self.slice_of(level, values);
         insts.iter().any(|inst| self.is_heavy(*inst)) || insts.len() > MOST_AGAIN
+    }
+
+    /// Whether values of a level cost no more than a read of memory.
+    pub fn is_trivial(&self, level: Level, values: &[Value]) -> bool {
+        let insts = self.slice_of(level, values);
+        let is_simple = |op: &Op| match op {
+            Op::Const(_) | Op::Sel { .. } | Op::Select { .. } | Op::Convert(_) => true,
+            Op::Bin(op, ..) => !matches!(op, BinOp::Div | BinOp::Pow | BinOp::Mod),
+            Op::Un(op, _) => matches!(op, UnOp::Neg | UnOp::Not),
+            _ => false,
+        };
+        insts.len() <= MOST_TRIVIAL && insts.iter().all(|inst| is_simple(&self.state.func.insts[*inst].op))
     }
 
     /// A loop, or something that makes an array.
@@ -117,6 +135,9 @@ impl Reverse<'_> {
         !read.into_iter().any(|v| params.contains(&v) || kept.contains_key(&v))
     }
 }
+
+/// Operations that are done at every read rather than for an array.
+const MOST_TRIVIAL: usize = 6;
 
 /// Operations per element that are computed again rather than stored.
 const MOST_AGAIN: usize = 40;

@@ -14,11 +14,19 @@ pub struct Reverse<'s> {
     pub masked: EntitySet<Value>,
     /// Bodies of loops, of which a part runs in the reverse loop: their code stays in order.
     pub iterations: EntitySet<Region>,
+    /// Branches inside of these.
+    pub serial: EntitySet<Region>,
 }
 
 impl<'s> Reverse<'s> {
     pub fn new(state: State<'s>) -> Reverse<'s> {
-        Reverse { state, levels: PrimaryMap::new(), masked: EntitySet::new(), iterations: EntitySet::new() }
+        Reverse {
+            state,
+            levels: PrimaryMap::new(),
+            masked: EntitySet::new(),
+            iterations: EntitySet::new(),
+            serial: EntitySet::new(),
+        }
     }
 
     pub fn level(&mut self, region: Region, kind: LevelKind) -> Level {
@@ -292,10 +300,11 @@ impl<'s> Reverse<'s> {
         // What is dear runs once where it can.
         let heavy = self.is_heavy(inst);
         let wanted: Vec<Value> = seeds.iter().flatten().flat_map(|(g, guard)| [*g].into_iter().chain(*guard)).collect();
-        let in_place = heavy && self.is_in_place(at, inst, &wanted);
+        let is_serial = self.iterations.contains(at) || self.serial.contains(at);
+        let in_place = heavy && !is_serial && self.is_in_place(at, inst, &wanted);
         // By branch, what it contributes.
         let mut sides = Vec::new();
-        for region in regions {
+        for (number, region) in regions.into_iter().enumerate() {
             let copy = match in_place {
                 true => {
                     self.state.settle(region);
@@ -303,6 +312,9 @@ impl<'s> Reverse<'s> {
                 }
                 false => self.state.copy(region).0,
             };
+            if is_serial {
+                self.serial.insert(copy);
+            }
             let yields = self.state.func.regions[copy].yields.clone();
             let mut inner = Adjoints::default();
             for (v, seed) in yields.into_iter().zip(&seeds) {
@@ -313,34 +325,73 @@ impl<'s> Reverse<'s> {
             let insts = self.state.func.regions[copy].insts.clone();
             self.sweep(copy, &insts, &mut inner)?;
             let outward: Vec<_> = inner.rest().into_iter().filter(|(v, _)| !self.state.is_made_in(*v, copy)).collect();
-            sides.push((copy, outward));
+            let level = self.level(copy, LevelKind::Branch(cond, number == 0));
+            sides.push((copy, level, outward));
         }
-        // What is no array, and all of what is dear, one branch computes for both sides.
+        // What is no array one branch computes for both sides, and arrays that change place by place as loops run.
         let mut now: Vec<Value> = Vec::new();
-        for (v, _) in sides.iter().flat_map(|(_, outward)| outward) {
-            if (heavy || self.state.ty(*v).is_scalar()) && !now.contains(v) {
-                now.push(*v);
+        let mut kept: Vec<(Level, Value)> = Vec::new();
+        for (copy, level, outward) in &sides {
+            for (v, terms) in outward {
+                let mut dear = Vec::new();
+                let mut is_now = is_serial || self.state.ty(*v).is_scalar();
+                for term in terms.iter().filter(|_| heavy) {
+                    let needs = self.needs_of_body(*copy, term);
+                    dear.extend(needs.into_iter().filter(|n| self.is_dear(*level, &[*n])));
+                    is_now |= dear.iter().any(|n| !self.state.ty(*n).is_scalar());
+                }
+                if is_now && !now.contains(v) {
+                    now.push(*v);
+                }
+                for n in dear.into_iter().filter(|_| !is_now) {
+                    if !kept.contains(&(*level, n)) {
+                        kept.push((*level, n));
+                    }
+                }
             }
         }
-        for (taken, (copy, outward)) in sides.iter_mut().enumerate() {
-            let level = self.level(*copy, LevelKind::Branch(cond, taken == 0));
+        // Arrays go through the branches with what they are already.
+        let mut before = Vec::new();
+        for v in &now {
+            let terms = match is_serial && !self.state.ty(*v).is_scalar() {
+                true => adjoints.take(*v),
+                false => Vec::new(),
+            };
+            before.push(match terms.is_empty() {
+                true => None,
+                false => Some(self.value(at, *v, terms)?),
+            });
+        }
+        for (copy, level, outward) in sides.iter_mut() {
             let mut yields = vec![None; now.len()];
-            for (v, terms) in std::mem::take(outward) {
+            for (v, mut terms) in std::mem::take(outward) {
                 match now.iter().position(|n| *n == v) {
-                    Some(k) => yields[k] = Some(self.value(*copy, v, terms)?),
+                    Some(k) => {
+                        terms.extend(before[k].map(Term::here));
+                        yields[k] = Some(self.value(*copy, v, terms)?);
+                    }
                     None => {
                         for mut term in terms {
-                            term.levels.insert(0, level);
+                            term.levels.insert(0, *level);
                             adjoints.add(v, term);
                         }
                     }
                 }
             }
             let mut values = Vec::new();
-            for (v, y) in now.iter().zip(yields) {
-                values.push(match y {
+            for ((v, y), before) in now.iter().zip(yields).zip(&before) {
+                values.push(match y.or(*before) {
                     Some(y) => y,
                     None => self.state.zeros_like(*copy, *v, 0),
+                });
+            }
+            for (of, v) in &kept {
+                values.push(match of == level {
+                    true => *v,
+                    false => {
+                        let zero = ravel_types::Scalar::zero(self.state.ty(*v).elem);
+                        self.state.constant(*copy, zero.unwrap_or(ravel_types::Scalar::Bool(false)))
+                    }
                 });
             }
             match in_place {
@@ -348,10 +399,10 @@ impl<'s> Reverse<'s> {
                 false => self.state.func.regions[*copy].yields = values,
             }
         }
-        if now.is_empty() {
+        if now.is_empty() && kept.is_empty() {
             return Ok(());
         }
-        let types: Vec<Ty> = now.iter().map(|v| self.state.ty(*v)).collect();
+        let types: Vec<Ty> = now.iter().chain(kept.iter().map(|(_, v)| v)).map(|v| self.state.ty(*v)).collect();
         let made = match in_place {
             true => {
                 let made: Vec<Value> = types.into_iter().map(|ty| self.state.func.new_value(ty)).collect();
@@ -365,6 +416,9 @@ impl<'s> Reverse<'s> {
                 self.state.emits(at, Op::If { cond, then, els }, types)
             }
         };
+        for ((level, v), made) in kept.into_iter().zip(&made[now.len()..]) {
+            self.levels[level].kept.insert(v, *made);
+        }
         for (v, g) in now.into_iter().zip(made) {
             self.masked.insert(g);
             adjoints.add(v, Term::here(g));

@@ -40,7 +40,11 @@ impl Reverse<'_> {
                     let (g, guard) = self.sum(at, y, terms)?;
                     Seed::Fold(fold, g, guard)
                 }
-                WithOp::Genarray { default: None, .. } if self.are_pointwise(at, y, &terms) => Seed::Terms(y, terms),
+                WithOp::Genarray { default: None, cell: Some(cell), .. }
+                    if cell.is_empty() && self.are_pointwise(at, y, &terms) =>
+                {
+                    Seed::Terms(y, terms)
+                }
                 _ => Seed::Array(self.value(at, y, terms)?),
             }));
         }
@@ -243,7 +247,7 @@ impl Reverse<'_> {
     }
 
     /// Values that a body itself makes and that a term inside of it needs.
-    fn needs_of_body(&self, body: Region, term: &Term) -> Vec<Value> {
+    pub fn needs_of_body(&self, body: Region, term: &Term) -> Vec<Value> {
         let mut needs: Vec<Value> = Vec::new();
         let mut wanted = term.needs();
         for level in term.levels.iter().rev() {
