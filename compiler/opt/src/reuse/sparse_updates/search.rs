@@ -152,8 +152,12 @@ impl Search<'_> {
                 data.values.iter().all(|x| same_bits(*x, first)).then_some(first)
             }
             Op::With(With { parts, ops, ordered: false }) => {
-                let [WithOp::Genarray { frame: Frame::Known(frame), .. }] = &ops[..] else { return None };
-                let [part] = &parts[..] else { return None };
+                let [WithOp::Genarray { frame: Frame::Known(frame), default, .. }] = &ops[..] else { return None };
+                let [part] = &parts[..] else {
+                    let is_default = parts.is_empty();
+                    let zero = || Scalar::zero(func.ty(v).elem);
+                    return is_default.then(|| default.map_or_else(zero, |v| self.defs.constant(func, v)))?;
+                };
                 let [cell] = func.regions[part.body].yields[..] else { return None };
                 covers_frame(func, self.defs, part, frame).then(|| self.defs.constant(func, cell))?
             }
