@@ -73,7 +73,7 @@ impl Reverse<'_> {
     pub fn at_place(&mut self, at: Region, of: Value, terms: &[Term], index: &[Value]) -> Result<Value> {
         let mut total = None;
         for term in terms {
-            let value = match term.levels.is_empty() {
+            let value = match term.levels.is_empty() && term.index == Index::whole() {
                 true => {
                     let array = self.guarded(at, term);
                     let ty = ravel_wir::cell_type(&self.state.ty(of), index.len());
