@@ -13,14 +13,16 @@ use crate::differentiate::adjoint::{Adjoints, Term};
 use crate::differentiate::keep::{Node, cut};
 use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::Result;
-use crate::edit::{Renames, insert_before, reads_of, slice};
+use crate::edit::{Renames, insert_before, insts_where, reads_of, slice};
 use crate::loops::nest::Trip;
 use ravel_types::{Affine, BinOp, Elem, HashMap, HashSet, Shape, Ty};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-/// What an array of unknown size is taken to cost.
-const LARGE: u64 = 1 << 24;
+/// What the length of an axis that nobody knows is taken to be.
+const LONG: u64 = 1 << 10;
+/// No value costs more, however large.
+const DEAREST: u64 = 1 << 48;
 /// Places of a tape that grows.
 const FIRST: i32 = 16;
 
@@ -61,6 +63,7 @@ impl Reverse<'_> {
                 outside.push((v, g));
             }
         }
+        let first = self.recordings.len();
         self.sweep(once, &forward, &mut inner)?;
         self.state.span = span;
         let mut next = Vec::new();
@@ -92,7 +95,8 @@ impl Reverse<'_> {
         needed.dedup();
         let trip = Trip::of(self.state.func, &self.state.defs, inst);
         let counter = trip.map(|trip| own.params[trip.counter]);
-        let original: HashMap<Value, Value> = names.iter().map(|(old, new)| (*new, *old)).collect();
+        let mut original: HashMap<Value, Value> = names.iter().map(|(old, new)| (*new, *old)).collect();
+        self.record_inside(body, first, &mut original)?;
         let nodes = self.nodes(once, (&forward, &own.params), counter, &original);
         let Some(kept) = cut(&nodes, &needed) else {
             return self
@@ -166,7 +170,31 @@ impl Reverse<'_> {
         Ok(())
     }
 
-    /// The values of an iteration for the choice of what is kept. Loops that have got tapes run again, for the forward code has none.
+    /// Lets loops inside of a body write the tapes that those of its copy have got, so that an outer iteration keeps tapes and no loop runs again.
+    fn record_inside(&mut self, body: Region, first: usize, original: &mut HashMap<Value, Value>) -> Result<()> {
+        for number in first..self.recordings.len() {
+            let recording = self.recordings[number].clone();
+            let results = self.state.func.insts[recording.inst].results.clone();
+            // Copies of copies have no original here.
+            let Some(inst) = results.first().and_then(|v| self.state.defs.inst(*original.get(v)?)) else { continue };
+            let of = |v: Value| original.get(&v).copied().unwrap_or(v);
+            let here = insts_where(self.state.func, body, |op| matches!(op, Op::Loop { .. }));
+            let Some((at, _)) = here.into_iter().find(|(_, i)| *i == inst) else { continue };
+            let Op::Loop { init, body: inner } = self.state.func.insts[inst].op.clone() else { continue };
+            let rows: Vec<Value> = recording.rows.iter().map(|v| of(*v)).collect();
+            let stacks: Vec<Value> = recording.stacks.iter().map(|v| of(*v)).collect();
+            let trip = recording.trip.map(|trip| Trip { start: of(trip.start), end: of(trip.end), ..trip });
+            self.state.settle(at);
+            self.state.settle(inner);
+            let before = self.state.func.insts[inst].results.len();
+            self.record(at, (inst, inner), &init, (&rows, &stacks), trip)?;
+            let made = self.state.func.insts[inst].results[before..].to_vec();
+            original.extend(recording.made.iter().copied().zip(made));
+        }
+        Ok(())
+    }
+
+    /// The values of an iteration for the choice of what is kept. Loops that have got tapes of which the forward code has none run again.
     fn nodes(
         &self,
         once: Region,
@@ -200,8 +228,10 @@ impl Reverse<'_> {
         if ty.elem == Elem::Handle || ty.rank().is_none() {
             return None;
         }
-        let count = ty.shape.count().map_or(LARGE, |n| n as u64);
-        Some(count.saturating_mul(ty.elem.bytes() as u64).max(1))
+        let extents = ty.shape.extents()?;
+        let length = |extent: &Affine| extent.as_const().map_or(LONG, |n| n.max(0) as u64);
+        let count = extents.iter().fold(1u64, |n, extent| n.saturating_mul(length(extent)));
+        Some(count.saturating_mul(ty.elem.bytes() as u64).clamp(1, DEAREST))
     }
 
     /// Where the extents of a value of an iteration are known in front of the loop: constants, or axes of what it begins with.
@@ -230,6 +260,7 @@ impl Reverse<'_> {
         trip: Option<Trip>,
     ) -> Result<Tapes> {
         let int = Ty::scalar(Elem::I32);
+        let given = rows;
         // In front of the loop.
         let front = self.state.branch();
         let zero = self.state.int(front, 0);
@@ -279,7 +310,10 @@ impl Reverse<'_> {
                     (None, None) => zero,
                 });
             }
-            let length = Affine::sym(self.state.func.fresh_sym());
+            let length = match self.state.defs.int(self.state.func, size).filter(|_| trip.is_some()) {
+                Some(n) => Affine::constant(n),
+                None => Affine::sym(self.state.func.fresh_sym()),
+            };
             let shape = [length].into_iter().chain(extents.into_iter().map(|(e, _)| e)).collect();
             let ty = Ty::new(cell.elem, Shape::Known(shape));
             let longer = self.longer(&ty);
@@ -316,6 +350,8 @@ impl Reverse<'_> {
         for v in &made {
             self.state.home[*v] = at.into();
         }
+        let recording = Recording { inst, rows: given.to_vec(), stacks: stacks.to_vec(), trip, made: made.clone() };
+        self.recordings.push(recording);
         let tapes = made[1 + 2 * stacks.len()..].to_vec();
         let stacks = places.into_iter().enumerate().map(|(k, first)| {
             let rank = self.state.func.ty(stacks[k]).rank().unwrap_or(0);
@@ -390,9 +426,13 @@ impl Reverse<'_> {
         }
     }
 
-    /// A tape's type with another length.
+    /// A tape's type with another length, unless that is constant.
     fn longer(&mut self, ty: &Ty) -> Ty {
-        let length = Affine::sym(self.state.func.fresh_sym());
+        let first = ty.shape.extents().and_then(|extents| extents.first()?.as_const());
+        let length = match first {
+            Some(n) => Affine::constant(n),
+            None => Affine::sym(self.state.func.fresh_sym()),
+        };
         let rest = ty.shape.extents().unwrap_or_default()[1..].to_vec();
         Ty::new(ty.elem, Shape::Known([length].into_iter().chain(rest).collect()))
     }
@@ -422,6 +462,17 @@ impl Reverse<'_> {
         self.state.func.regions[els].yields = vec![tape];
         self.state.emit(at, Op::If { cond: full, then, els }, ty)
     }
+}
+
+/// What a loop was made to write.
+#[derive(Clone)]
+pub struct Recording {
+    inst: Inst,
+    rows: Vec<Value>,
+    stacks: Vec<Value>,
+    trip: Option<Trip>,
+    /// The results that it has got.
+    made: Vec<Value>,
 }
 
 /// An axis of an array that has an extent; none for a constant.

@@ -1,6 +1,7 @@
 //! Reverse mode: from the last instruction to the first, what an adjoint of a result adds to those of the operands.
 
 use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelData, LevelKind, Term};
+use crate::differentiate::loops::Recording;
 use crate::differentiate::scalar::Step;
 use crate::differentiate::state::{Result, State};
 use cranelift_entity::{EntitySet, PrimaryMap};
@@ -16,6 +17,8 @@ pub struct Reverse<'s> {
     pub iterations: EntitySet<Region>,
     /// Branches inside of these.
     pub serial: EntitySet<Region>,
+    /// Loops that have got tapes.
+    pub recordings: Vec<Recording>,
 }
 
 impl<'s> Reverse<'s> {
@@ -26,6 +29,7 @@ impl<'s> Reverse<'s> {
             masked: EntitySet::new(),
             iterations: EntitySet::new(),
             serial: EntitySet::new(),
+            recordings: Vec::new(),
         }
     }
 
