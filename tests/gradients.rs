@@ -9,10 +9,6 @@ use std::process::ExitCode;
 use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, figures, files_below, finish, repository, test_name};
 
-/// Programs that compiled code cannot differentiate yet, since they call functions that call themselves. They run on the interpreter, in all ways only
-/// if `RAVEL_OPEN_GRADIENTS` is set. Whoever mends one takes it from here.
-const OPEN: [&str; 2] = ["extremes", "recursion"];
-
 /// Programs of so few kernels that a processor's OpenCL has them after some seconds; with `RAVEL_MANY_KERNELS` set, a device runs all.
 const FEW_KERNELS: [&str; 8] =
     ["bodies", "constants", "hessians", "newton", "products", "ranks", "scalar-singular", "sum-prod"];
@@ -35,10 +31,9 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for reference in files_below(&folder, "ref") {
         let name = test_name(&folder, &reference);
-        let is_open = OPEN.contains(&name.as_str()) && std::env::var_os("RAVEL_OPEN_GRADIENTS").is_none();
         let is_long = !FEW_KERNELS.contains(&name.as_str()) && std::env::var_os("RAVEL_MANY_KERNELS").is_none();
         for (label, way) in ways::all() {
-            if is_open && !matches!(way, Way::Interpreter) || is_long && matches!(way, Way::Device) {
+            if is_long && matches!(way, Way::Device) {
                 continue;
             }
             let source = reference.with_extension("sac");

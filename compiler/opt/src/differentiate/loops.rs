@@ -97,8 +97,18 @@ impl Reverse<'_> {
         let counter = trip.map(|trip| own.params[trip.counter]);
         let mut original: HashMap<Value, Value> = names.iter().map(|(old, new)| (*new, *old)).collect();
         self.record_inside(body, first, &mut original)?;
-        let nodes = self.nodes(once, (&forward, &own.params), counter, &original);
-        let Some(kept) = cut(&nodes, &needed) else {
+        // Arrays that a loop around changes would have to be kept whole for each of its iterations: elements that are read are kept instead.
+        let is_changing = |r: &Self, v: &Value| {
+            !r.state.ty(*v).is_scalar() && r.state.home[*v].expand().is_some_and(|home| r.iterations.contains(home))
+        };
+        let mut changing: Vec<Value> = free_values(self.state.func, once).into_iter().collect();
+        changing.retain(|v| is_changing(self, v));
+        let nodes = self.nodes(once, (&forward, &own.params), counter, &original, &changing);
+        let kept = cut(&nodes, &needed).or_else(|| {
+            let nodes = self.nodes(once, (&forward, &own.params), counter, &original, &[]);
+            cut(&nodes, &needed)
+        });
+        let Some(kept) = kept else {
             return self
                 .state
                 .refuse("a loop that carries arrays of unknown rank has no derivative in reverse mode yet");
@@ -201,10 +211,12 @@ impl Reverse<'_> {
         (forward, params): (&[Inst], &[Value]),
         counter: Option<Value>,
         original: &HashMap<Value, Value>,
+        changing: &[Value],
     ) -> Vec<Node> {
         let func = &*self.state.func;
         let mut nodes = Vec::new();
         let cost = |v: Value| if original.contains_key(&v) { self.store_cost(v) } else { None };
+        nodes.extend(changing.iter().map(|v| Node { value: *v, cost: None, operands: None }));
         for &p in params {
             let operands = (counter == Some(p)).then(Vec::new);
             nodes.push(Node { value: p, cost: cost(p), operands });
@@ -214,8 +226,9 @@ impl Reverse<'_> {
             let is_new = results.iter().any(|v| !original.contains_key(v));
             let is_outside = matches!(func.insts[inst].op, Op::Native { .. } | Op::GlobalGet(_));
             let is_again = is_new || (!self.is_heavy(inst) && !is_outside);
-            let operands: Option<Vec<Value>> = is_again
-                .then(|| reads_of(func, inst).into_iter().filter(|v| self.state.is_made_in(*v, once)).collect());
+            let is_source = |v: &Value| self.state.is_made_in(*v, once) || changing.contains(v);
+            let operands: Option<Vec<Value>> =
+                is_again.then(|| reads_of(func, inst).into_iter().filter(is_source).collect());
             for &v in results {
                 nodes.push(Node { value: v, cost: cost(v), operands: operands.clone() });
             }
