@@ -16,13 +16,14 @@ const THREADS: [&str; 5] = ["1", "2", "3", "5", "16"];
 const TOPICS: [&str; 6] = ["folds", "library-array", "programs", "stress", "threads", "withloops"];
 
 /// Examples that print, with arguments that make them quick.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 7] = [
     ("examples/heat.sac", ""),
     ("examples/kmeans.sac", ""),
     ("examples/mandelbrot.sac", ""),
     ("examples/nbody.sac", ""),
     ("examples/mnist/zhang.sac", "-e 2 -tr 700 -te 300 -b 50"),
     ("examples/digits/digits.sac", "-e 2 -tr 700 -te 300 -b 50"),
+    ("examples/pendulum/pendulum.sac", "-again 40"),
 ];
 
 #[derive(Clone)]
