@@ -5,7 +5,7 @@ from data import digest, spread
 
 def given(n, m, p):
     i = np.arange(p)
-    cameras, points = spread((n, 11), 1, "f8"), spread((m, 3), 2, "f8") + 3
+    cameras, points = spread((n, 11), 1, "f8"), spread((m, 3), 2, "f8") + np.array([0.0, 0.0, 3.0])
     return cameras, points, spread(p, 3, "f8") + 1, spread((p, 2), 4, "f8"), i % n, i % m
 
 
