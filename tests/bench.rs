@@ -48,6 +48,15 @@ fn library_table() -> Result<(), Failed> {
     if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
 }
 
+/// The table of gradients: every row has its program; what the peers say does not matter.
+fn gradients_table() -> Result<(), Failed> {
+    let mut run = Command::new("python3");
+    run.arg(repository().join("tests/bench/grad/run"));
+    run.args(["--sizes=small", "--peers=", "--runs=1", "--threads=1", "--budget=0"]);
+    let run = finish(run.env("RAVEL_BIN", ravel()), b"")?;
+    if run.status == 0 && !run.stdout.contains("Not measured") { Ok(()) } else { Err(run.describe().into()) }
+}
+
 /// The table of ranks: its programs run on several, with equal checksums.
 fn ranks_table() -> Result<(), Failed> {
     let mut run = Command::new("python3");
@@ -123,7 +132,10 @@ fn main() -> ExitCode {
             continue;
         }
         let text = std::fs::read_to_string(&program).expect("the program is readable");
-        let has_rows = program.starts_with(folder.join("library"));
+        if text.lines().any(|line| line.starts_with("module ")) {
+            continue;
+        }
+        let has_rows = ["library", "grad"].iter().any(|rows| program.starts_with(folder.join(rows)));
         for (version, macros) in if has_rows { &ROWS[..] } else { &VERSIONS } {
             // Every program has both element types, or small sizes; other macros appear in its text.
             if !macros.iter().all(|m| ["-DFLOAT", "-DQUICK"].contains(m) || text.contains(&m[2..])) {
@@ -137,6 +149,7 @@ fn main() -> ExitCode {
     let has_python = Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success());
     if has_python {
         trials.push(Trial::test("table of the library", library_table));
+        trials.push(Trial::test("table of gradients", gradients_table));
         trials.push(Trial::test("simulator of ranks", simulator));
         trials.push(Trial::test("simulator of ranks, a trace", simulator_of_a_trace));
     }
