@@ -83,7 +83,7 @@ def norms(a, kind):
     add("norm", np.linalg.norm(a))
     add("norm_p", np.linalg.norm(a.ravel(), 3))
     table.exact("norm_p", np.max(np.abs(a), initial=0), kind)
-    table.exact("norm_p", np.min(np.abs(a), initial=np.finfo(float).max), kind)
+    table.exact("norm_p", np.min(np.abs(a), initial=np.inf), kind)
     table.exact("norm_p", a.size, kind)
     add("norm_1", np.max(np.sum(np.abs(a), 0), initial=0))
     add("norm_inf", np.max(np.sum(np.abs(a), 1), initial=0))
