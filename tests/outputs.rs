@@ -5,9 +5,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel};
 
@@ -180,14 +182,36 @@ fn send(signal: &str, child: &Child) -> Tested {
     if sent.success() { Ok(()) } else { Err("no signal could be sent".into()) }
 }
 
+/// A command that signals end, also below `nohup` and shells that let what runs in the background ignore them.
+fn with_signals(command: &mut Command) -> &mut Command {
+    let restore = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            // SAFETY: nothing but the disposition of a signal changes, which is allowed behind a fork.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: the closure calls nothing but `signal`.
+    unsafe { command.pre_exec(restore) }
+}
+
 /// The process is sent a signal once it has written a line to standard error; what it has written to standard output, and the signal that
 /// ended it.
 fn ended_by(signal: &str, command: &mut Command) -> Result<(String, Option<i32>), Failed> {
+    let command = with_signals(command);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
     let mut line = String::new();
     lines.read_line(&mut line)?;
     send(signal, &child)?;
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while child.try_wait()?.is_none() {
+        if Instant::now() > deadline {
+            child.kill()?;
+            return Err(format!("{signal} does not end it").into());
+        }
+        sleep(Duration::from_millis(5));
+    }
     let mut printed = String::new();
     child.stdout.take().expect("it is piped").read_to_string(&mut printed)?;
     Ok((printed, child.wait()?.signal()))
@@ -245,7 +269,7 @@ int main() { return three(); }
         for _ in 0..3 {
             let mut command = place.ravel(&["build", "-o", "made", program]);
             command.env("CC", place.path("hit")).env("TMPDIR", place.path("temporary"));
-            let ended = command.stdin(Stdio::null()).output()?;
+            let ended = with_signals(&mut command).stdin(Stdio::null()).output()?;
             let words = String::from_utf8_lossy(&ended.stderr);
             if ended.status.signal() != Some(2) || !words.is_empty() {
                 return Err(format!("{program}: {}, {words}", ended.status).into());
@@ -272,7 +296,7 @@ fn signals_leave_no_half_executable() -> Tested {
         }
         // The compiler has not heard of the signal, and goes on for a while.
         for wait in [0, 1500] {
-            std::thread::sleep(std::time::Duration::from_millis(wait));
+            sleep(Duration::from_millis(wait));
             if place.names()? != before {
                 return Err(format!("{signal}: {:?} are left", place.names()?).into());
             }
