@@ -37,6 +37,8 @@ pub struct Machine<'m> {
     depth: usize,
     /// Derivatives under way, one in the other.
     pub(crate) level: u32,
+    /// What each of them gives, the outermost first.
+    pub(crate) modes: Vec<ravel_wir::Mode>,
 }
 
 /// One call.
@@ -67,6 +69,7 @@ impl<'m> Machine<'m> {
             most_stack,
             depth: 0,
             level: 0,
+            modes: Vec::new(),
         }
     }
 
@@ -75,7 +78,7 @@ impl<'m> Machine<'m> {
         self.call(func, args).map_err(|e| *e)
     }
 
-    fn observed_call(&mut self, id: FuncId, arguments: Vec<Val>, span: Span) -> Run<Vec<Val>> {
+    pub(crate) fn observed_call(&mut self, id: FuncId, arguments: Vec<Val>, span: Span) -> Run<Vec<Val>> {
         if let Some(observer) = &mut self.observer {
             let name = &self.module.funcs[id].name;
             observer.event(Event::Call { func: id, name, arguments: &arguments }, span);
@@ -162,7 +165,10 @@ impl<'m> Machine<'m> {
             }
             Op::Call { func: callee, args } => {
                 let args = frame.read_all(inst, args)?;
-                self.observed_call(*callee, args, data.span)?
+                match args.iter().any(dual::is_varied) {
+                    true => self.call_by_rules(*callee, args, data.span)?,
+                    false => self.observed_call(*callee, args, data.span)?,
+                }
             }
             Op::Native { symbol, args, fixed, .. } => {
                 let args = frame.read_all(inst, args)?;

@@ -216,7 +216,9 @@ impl Spec<'_> {
     pub fn quotable(&self, span: Span) -> Option<&str> {
         const LONGEST: usize = 40;
         let text = self.options.map.snippet(span);
-        (!text.is_empty() && text.len() <= LONGEST && !text.contains(['\n', '`'])).then_some(text)
+        // A pragma is no expression.
+        let is_code = !text.is_empty() && !text.starts_with('#') && !text.contains(['\n', '`']);
+        (is_code && text.len() <= LONGEST).then_some(text)
     }
 }
 

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 mod each_part;
 pub mod flow;
 mod paths;
+mod rules;
 
 pub fn is_real(basic: Basic) -> bool {
     matches!(basic, Basic::Float | Basic::Double)
@@ -50,7 +51,7 @@ fn real_leaves(kinds: &[Kind]) -> Vec<bool> {
 
 /// What takes the place of parts that are not real.
 #[derive(Clone, Copy, PartialEq)]
-enum Others {
+pub enum Others {
     Kept,
     Zero,
 }
@@ -521,7 +522,7 @@ impl<'p> Spec<'p> {
 }
 
 /// The leaf that a value of this type carries.
-fn leaf_of(ty: &Ty) -> (ravel_types::Elem, LeafShape) {
+pub fn leaf_of(ty: &Ty) -> (ravel_types::Elem, LeafShape) {
     let shape = match &ty.shape {
         Shape::Known(extents) if extents.is_empty() => LeafShape::Scalar,
         Shape::Known(extents) => LeafShape::Array(ShapeKind::Known(extents.iter().cloned().map(Some).collect())),

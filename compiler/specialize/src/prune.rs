@@ -19,6 +19,7 @@ pub fn prune(mut module: Module) -> (Module, Renamed) {
             continue;
         }
         let func = &module.funcs[id];
+        work.extend(func.rules.iter().map(|rule| rule.func));
         traverse::walk(func, func.body, &mut |_, inst| {
             if let Op::Call { func, .. } = func.insts[inst].op {
                 work.push(func);
@@ -33,6 +34,9 @@ pub fn prune(mut module: Module) -> (Module, Renamed) {
         }
     }
     for func in module.funcs.values_mut() {
+        for rule in func.rules.iter_mut() {
+            rule.func = renamed.get(&rule.func).copied().unwrap_or(entry);
+        }
         for inst in func.insts.values_mut() {
             if let Op::Call { func, .. } = &mut inst.op {
                 // Instructions outside of every region may call what is gone.

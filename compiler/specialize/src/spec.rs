@@ -110,6 +110,8 @@ pub struct Spec<'p> {
     pub liveness: crate::live::Liveness,
     /// Functions that have been asked whether they take derivatives.
     pub derivers: HashMap<FunId, bool>,
+    /// Whether any function of the program takes derivatives, once somebody has asked.
+    pub takes_derivatives: Option<bool>,
     /// With-loops that became loops.
     pub fold_loops: BTreeMap<Span, Carried>,
     /// What became of the exports.
@@ -201,6 +203,7 @@ impl<'p> Spec<'p> {
             nested_cells: 1,
             liveness: crate::live::Liveness::default(),
             derivers: HashMap::default(),
+            takes_derivatives: None,
             fold_loops: BTreeMap::new(),
             exported: Vec::new(),
             variadic: Vec::new(),
@@ -335,6 +338,7 @@ impl<'p> Spec<'p> {
         if with_exports {
             self.exports();
         }
+        self.make_rules();
         results
     }
 

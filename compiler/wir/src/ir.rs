@@ -56,6 +56,8 @@ pub struct Func {
     /// Head of the SaC function.
     pub span: Span,
     pub noinline: bool,
+    /// How it is derived, if not by its body.
+    pub rules: Rules,
     /// Some call of it may do I/O, touch a global or fault with `Fault::User`; such calls are ordered and never removed.
     pub effects: bool,
     /// The parameters are the parameters of this region, the results what it yields.
@@ -65,6 +67,45 @@ pub struct Func {
     pub regions: PrimaryMap<Region, RegionData>,
     /// Symbols `s0 .. s(n-1)` are in use.
     pub n_syms: u32,
+}
+
+/// Functions that give the derivatives of calls of another one, in place of those of its body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Of arguments, results and a cotangent for each real result: a cotangent for each argument of the rule.
+    pub derivative: Option<Rule>,
+    /// Of arguments, results and a tangent for each argument of the rule: a tangent for each real result.
+    pub tangent: Option<Rule>,
+}
+
+/// One of the [`Rules`] of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub func: FuncId,
+    /// The real arguments that it derives by: numbers of parameters, in increasing order.
+    pub by: Vec<u32>,
+}
+
+impl Rules {
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.derivative.iter().chain(&self.tangent)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Rule> {
+        self.derivative.iter_mut().chain(&mut self.tangent)
+    }
+
+    /// The rule that a derivative of a mode asks for.
+    pub fn of(&self, mode: Mode) -> Option<&Rule> {
+        match mode {
+            Mode::Forward => self.tangent.as_ref(),
+            Mode::Reverse => self.derivative.as_ref(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -344,6 +385,7 @@ impl Func {
             name: name.into(),
             span,
             noinline: false,
+            rules: Rules::default(),
             effects: false,
             body,
             values: PrimaryMap::new(),

@@ -35,6 +35,8 @@
 //!   equal operands halve it; folds by them choose the first extreme in row-major order, and the neutral element before any cell. `abs` has 0 at 0.
 //! - `pow(x, 0)` has 0 in x; `pow(0, 0)` has 0 in both; `atan2` and `hypot` have 0 at the origin; `fmod(a, b)` has 1 and `-trunc(a / b)`;
 //!   `copysign` has the ratio of the signs in its first operand.
+//! - A function may have [`Rules`]: a call of it whose arguments depend on a parameter has the derivatives that the rule of this mode gives. Other
+//!   calls, and those in derivatives of the other mode, are as if there were no rule. No argument but those of the rule may depend on a parameter.
 //!
 //! # Text
 //! `print` and `parse` are inverse; the form is shown in `tests/ir`.

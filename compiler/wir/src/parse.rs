@@ -194,6 +194,8 @@ impl<'a> Parser<'a> {
         self.names.clear();
         self.func.noinline = self.eat("noinline");
         self.func.effects = self.eat("effects");
+        self.func.rules.derivative = self.rule("derivative")?;
+        self.func.rules.tangent = self.rule("tangent")?;
         let body = self.func.body;
         let params = self.list("(", ")", Self::typed)?;
         self.func.regions[body].params = params;
@@ -202,6 +204,17 @@ impl<'a> Parser<'a> {
         self.func.span = self.span_from(start);
         self.region(body)?;
         Ok(std::mem::replace(&mut self.func, Func::new("", Span::NONE)))
+    }
+
+    /// `derivative @f3 (0, 2)`.
+    fn rule(&mut self, kind: &str) -> Result<Option<Rule>> {
+        if !self.eat(kind) {
+            return Ok(None);
+        }
+        let func = self.id("@f", FuncId::from_u32)?;
+        let number = |p: &mut Self| p.next().parse().or_else(|_| p.error("the number of a parameter"));
+        let by = self.list("(", ")", number)?;
+        Ok(Some(Rule { func, by }))
     }
 
     fn start(&self) -> usize {

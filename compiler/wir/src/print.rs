@@ -107,6 +107,12 @@ impl<'a> Printer<'a> {
         if func.effects {
             self.out.push_str(" effects");
         }
+        for (kind, rule) in [("derivative", &func.rules.derivative), ("tangent", &func.rules.tangent)] {
+            if let Some(Rule { func, by }) = rule {
+                let by: Vec<String> = by.iter().map(u32::to_string).collect();
+                let _ = write!(self.out, " {kind} {func} ({})", by.join(", "));
+            }
+        }
         let params = self.typed_params(func.body);
         let results: Vec<String> = func.results().iter().map(|v| func.ty(*v).to_string()).collect();
         let _ = write!(self.out, " ({params}) -> ({}) ", results.join(", "));

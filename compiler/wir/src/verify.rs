@@ -17,6 +17,7 @@
 //! - what a region yields agrees with the results or parameters it becomes; arguments agree with parameters;
 //! - `derive` has real arguments like the parameters of its region, forward a seed per argument, in reverse one per real result; its results are
 //!   like what the region yields, then forward like its real ones, in reverse like the arguments;
+//! - a rule takes what its function takes and gives, and seeds, and gives derivatives: of real parameters and real results, which they are like;
 //! - the result of `genarray` agrees with frame ++ cell, of `modarray` with the array, of `fold` with the neutral element;
 //! - generators and frames of one with-loop have one arity.
 //!
@@ -165,6 +166,33 @@ impl<'a> Verifier<'a> {
             self.types(inst);
         }
         self.effects(func.body, false);
+        self.rule("derivative", func.rules.derivative.as_ref());
+        self.rule("tangent", func.rules.tangent.as_ref());
+    }
+
+    /// Arguments, results and seeds are the parameters of a rule, and derivatives its results.
+    fn rule(&mut self, kind: &str, rule: Option<&Rule>) {
+        let Some(rule) = rule else { return };
+        let (own, Some(other)) = (self.func, self.module.funcs.get(rule.func)) else {
+            return self.fail(None, format!("{kind}: the rule does not exist"));
+        };
+        let params = own.params();
+        let is_real = |v: &Value| own.ty(*v).elem.is_float();
+        let by: Option<Vec<Value>> = rule.by.iter().map(|k| params.get(*k as usize).copied()).collect();
+        let Some(by) = by.filter(|by| by.iter().all(is_real) && rule.by.is_sorted_by(|a, b| a < b)) else {
+            return self.fail(None, format!("{kind}: it is no list of real parameters"));
+        };
+        let results: Vec<Value> = own.results().iter().copied().filter(is_real).collect();
+        let (seeds, derivatives) = if kind == "derivative" { (results, by) } else { (by, results) };
+        let takes = params.iter().chain(own.results()).chain(&seeds);
+        let agrees = |(v, other_v): (&Value, &Value)| agree(own.ty(*v), other.ty(*other_v));
+        let fits = takes.clone().count() == other.params().len()
+            && takes.zip(other.params()).all(agrees)
+            && derivatives.len() == other.results().len()
+            && derivatives.iter().zip(other.results()).all(agrees);
+        if !fits {
+            self.fail(None, format!("{kind}: the rule does not take and give what belongs to the function"));
+        }
     }
 
     /// Definitions and scopes.

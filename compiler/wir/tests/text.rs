@@ -134,6 +134,27 @@ fn broken_rules_are_named() {
 }
 
 #[test]
+fn rules_belong_to_their_functions() {
+    let module = |rules: &str, rule: &str| {
+        format!("func @f0 \"f\" {rules} (%x: f64[s0], %k: i32) -> (f64[s0]) {{ yield %x }}\nfunc @f1 \"r\" {rule}")
+    };
+    let back = "(%x: f64[s0], %k: i32, %y: f64[s0], %s: f64[s0]) -> (f64[s0]) { yield %s }";
+    let problem = |rules: &str, rule: &str| {
+        let module = parse_module(&module(rules, rule), FileId(0)).expect("grammatical");
+        let again = parse_module(&print_module(&module), FileId(0)).expect("grammatical");
+        assert_eq!(again.funcs.values().map(|func| func.rules.clone()).collect::<Vec<_>>()[0], {
+            module.funcs.values().next().expect("two functions").rules.clone()
+        });
+        verify(&module).err().map_or(String::new(), |errors| errors[0].problem.clone())
+    };
+    assert_eq!(problem("derivative @f1 (0) tangent @f1 (0)", back), "");
+    assert_eq!(problem("derivative @f1 (1)", back), "derivative: it is no list of real parameters");
+    assert_eq!(problem("tangent @f7 (0)", back), "tangent: the rule does not exist");
+    let wrong = "derivative: the rule does not take and give what belongs to the function";
+    assert_eq!(problem("derivative @f1 (0)", "(%x: f64[s0]) -> (f64[s0]) { yield %x }"), wrong);
+}
+
+#[test]
 fn uses_must_see_their_definitions() {
     let text =
         "func @f0 \"f\" (%c: bool) -> () { %y: i32 = if %c { %z: i32 = add 1, 2 yield %z } else { yield 1 } yield }";

@@ -9,9 +9,11 @@
 //! - Values are computed as they always are, in their own types, so that branches are those of a run without derivatives. Only what stands at infinitesimals is
 //!   computed here, in `f64`: [`number`] is the arithmetic, [`rules`] what each operation does.
 //! - A real scalar that has infinitesimals is an array without axes, [`Val::Array`], wherever it goes. Arrays keep theirs beside their elements.
+//! - A call of a function that has a rule is that of a function without infinitesimals, and what stands at them is what the rule gives.
 //! - Integers, bools and objects have none; what they select, count and decide is constant. Natives that make reals of numbers with infinitesimals are refused, as
 //!   are globals that such numbers would be stored in.
 
+mod by_rule;
 mod number;
 mod rules;
 
@@ -165,7 +167,9 @@ impl<'m> Machine<'m> {
             Mode::Forward => along(frame, level, &args, &seeds, span)?,
             Mode::Reverse => in_all_directions(frame, level, &args, span)?,
         };
+        self.modes.push(derive.mode);
         let yields = self.region(frame, derive.body, params)?;
+        self.modes.pop();
         self.level -= 1;
         let types = frame.func.insts[inst].results.iter();
         let mut are_scalars = types.map(|v| frame.func.ty(*v).is_scalar()).collect::<Vec<bool>>().into_iter();

@@ -1,4 +1,11 @@
-//! Derivatives of functions that call themselves: each becomes a function of its own.
+//! Derivatives of calls that stay calls: by the rule of the function, or by a function of its own.
+//!
+//! ```text
+//!    %y = call @f (%x)            // @f derivative @g (0)
+//! => %y = call @f (%x)  ..  %dx = call @g (%x, %y, %s)
+//! ```
+//!
+//! A function that calls itself and has no rule gets a function that derives it.
 //!
 //! ```text
 //!    f(%x) { .. %y = call @f (%x') .. }
@@ -14,7 +21,7 @@ use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::{Result, State};
 use crate::edit::{all_insts, reads_of, slice, syms_of};
 use ravel_types::{Affine, Elem, HashMap, HashSet, Scalar, Shape, Sym, Ty};
-use ravel_wir::{Func, FuncId, Inst, InstData, Mode, Module, Op, Region, RegionData, Value};
+use ravel_wir::{Func, FuncId, Inst, InstData, Mode, Module, Op, Region, RegionData, Rule, Rules, Value};
 
 /// Functions that one program's derivatives may become: more come of derivatives of derivatives without end.
 const MOST: usize = 200;
@@ -37,11 +44,20 @@ pub struct Calls {
     next: u32,
     /// What calls show to the world, by function.
     shows: Vec<bool>,
+    /// By function, how it is derived if not by its body.
+    rules: Vec<Rules>,
 }
 
 impl Calls {
     pub fn new(module: &Module) -> Calls {
-        Calls { made: HashMap::default(), wanted: Vec::new(), next: module.funcs.len() as u32, shows: showing(module) }
+        let rules = module.funcs.values().map(|func| func.rules.clone()).collect();
+        Calls {
+            made: HashMap::default(),
+            wanted: Vec::new(),
+            next: module.funcs.len() as u32,
+            shows: showing(module),
+            rules,
+        }
     }
 
     /// The function that computes a derivative of another one.
@@ -160,6 +176,7 @@ fn derived(mut func: Func, key: &Key) -> Func {
     func.regions[outer] = RegionData { params: all, insts, yields };
     func.body = outer;
     func.noinline = false;
+    func.rules = Rules::default();
     func
 }
 
@@ -227,7 +244,44 @@ impl State<'_> {
     }
 }
 
+impl State<'_> {
+    /// The rule of a function for a mode, if it has one. It gives nothing by arguments that are not its own.
+    fn rule(&self, func: FuncId, mode: Mode, args: &[Value]) -> Result<Option<Rule>> {
+        let rules = self.calls.rules.get(func.as_u32() as usize);
+        let Some(rule) = rules.and_then(|rules| rules.of(mode)) else { return Ok(None) };
+        let is_covered = |k: usize| rule.by.contains(&(k as u32));
+        if (0..args.len()).any(|k| self.is_varied(args[k]) && !is_covered(k)) {
+            return self.refuse("an argument of this call depends on a variable, and the rule does not derive by it");
+        }
+        if self.shows(rule.func) {
+            return self.refuse("the rule of this function has effects");
+        }
+        Ok(Some(rule.clone()))
+    }
+}
+
 impl Reverse<'_> {
+    /// The cotangents of a call of a function that has a rule.
+    fn by_rule(&mut self, at: Region, rule: &Rule, call: &InstData, adjoints: &mut Adjoints) -> Result<()> {
+        let Op::Call { args, .. } = &call.op else { return Ok(()) };
+        let mut given: Vec<Value> = args.iter().chain(&call.results).copied().collect();
+        for &y in &call.results {
+            let terms = adjoints.take(y);
+            if self.state.ty(y).elem.is_float() {
+                given.push(self.value(at, y, terms)?);
+            }
+        }
+        let by: Vec<Value> = rule.by.iter().map(|k| args[*k as usize]).collect();
+        let types = by.iter().map(|v| self.state.ty(*v)).collect();
+        let derivatives = self.state.emits(at, Op::Call { func: rule.func, args: given }, types);
+        for (v, g) in by.into_iter().zip(derivatives) {
+            if self.state.is_varied(v) {
+                self.contribute(adjoints, v, Term::here(g));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the adjoint code of an instruction can take its place, with cotangents that are there in front of it.
     pub fn is_in_place(&mut self, at: Region, inst: Inst, seeds: &[Value]) -> bool {
         !self.iterations.contains(at) && self.state.raise(at, inst, seeds)
@@ -237,6 +291,10 @@ impl Reverse<'_> {
         let InstData { op: Op::Call { func, args }, results, span } = self.state.func.insts[inst].clone() else {
             return Ok(());
         };
+        if let Some(rule) = self.state.rule(func, Mode::Reverse, &args)? {
+            let call = self.state.func.insts[inst].clone();
+            return self.by_rule(at, &rule, &call, adjoints);
+        }
         let (mut seeds, mut seeded) = (Vec::new(), Vec::new());
         for &y in &results {
             let terms = adjoints.take(y);
@@ -286,6 +344,17 @@ impl Forward<'_, '_> {
         let InstData { op: Op::Call { func, args }, results, .. } = self.state.func.insts[inst].clone() else {
             return Ok(());
         };
+        if let Some(rule) = self.state.rule(func, Mode::Forward, &args)? {
+            let mut given: Vec<Value> = args.iter().chain(&results).copied().collect();
+            for k in &rule.by {
+                given.push(self.or_zero(at, args[*k as usize]));
+            }
+            let reals: Vec<Value> = results.into_iter().filter(|v| self.state.ty(*v).elem.is_float()).collect();
+            let types = reals.iter().map(|v| self.state.ty(*v)).collect();
+            let derivatives = self.state.emits(at, Op::Call { func: rule.func, args: given }, types);
+            self.tangents.extend(reals.into_iter().zip(derivatives));
+            return Ok(());
+        }
         let tangents: Vec<Option<Value>> = args.iter().map(|v| self.tangent(*v)).collect();
         let by = tangents.iter().map(Option::is_some).collect();
         let func = self.state.derivative_of(func, Mode::Forward, by, Vec::new())?;

@@ -10,7 +10,7 @@
 //! Inner derivatives go first, so that an outer one sees ordinary code.
 //!
 //! Before: anything. After: no derivative, and no `detach`.
-//! Functions that call themselves get functions that derive them.
+//! Calls of functions that have a rule of this mode get calls of it; functions that call themselves get functions that derive them. After: no rule.
 //! Refuses, as an error at the place: values of C functions.
 //!
 //! Worth: examples/mnist/derived (does not run without it).
@@ -33,13 +33,13 @@ mod with;
 
 use crate::edit::{Renames, insts_where, replace_inst, substitute};
 use crate::pass::{Context, Pass, Run};
-use crate::scalar::inline::{Inliner, remove_uncalled};
+use crate::scalar::inline::{Inliner, inline_calls, remove_uncalled};
 use adjoint::{Adjoints, Term};
 use calls::Calls;
 use forward::Forward;
 use ravel_source::Span;
 use ravel_types::HashMap;
-use ravel_wir::{Func, FuncId, Inst, Mode, Module, Op, Region, Value};
+use ravel_wir::{Func, FuncId, Inst, Mode, Module, Op, Region, Rules, Value};
 use reverse::Reverse;
 use state::{Result, State};
 
@@ -48,6 +48,13 @@ pub const PASS: Pass = Pass {
     summary: "replace derivatives by code that computes them",
     run: Run::Module(differentiate),
 };
+
+fn mode_of(func: &Func, inst: Inst) -> Mode {
+    match func.insts[inst].op {
+        Op::Derive { mode, .. } => mode,
+        _ => Mode::Reverse,
+    }
+}
 
 fn is_derive(op: &Op) -> bool {
     matches!(op, Op::Derive { .. })
@@ -65,7 +72,8 @@ pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
         while let Some((home, inst)) = insts_where(&func, func.body, is_derive).pop() {
             changed = true;
             // Bodies that come in may have derivatives of their own.
-            if inliner.inline_within(&mut func, &module.funcs, inst) {
+            let mode = mode_of(&func, inst);
+            if inliner.inline_within(&mut func, &module.funcs, inst, mode) {
                 continue;
             }
             if let Err(refusal) = lower(&mut func, &mut calls, home, inst) {
@@ -79,11 +87,16 @@ pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
         calls.make(module);
         next += 1;
     }
-    if changed {
+    // Nobody asks for derivatives any more, so that functions with rules are like others.
+    let ruled = module.funcs.values_mut().filter(|func| !func.rules.is_empty());
+    let ruled = ruled.map(|func| func.rules = Rules::default()).count() > 0;
+    if ruled {
+        inline_calls(module, cx);
+    } else if changed {
         remove_uncalled(module);
         cx.look_at(module);
     }
-    changed
+    changed || ruled
 }
 
 /// Takes `detach` away: derivatives have been made.

@@ -8,7 +8,8 @@
 //! Small functions of scalars that call themselves are copied into themselves, a few calls deep: a call of one does the work of several.
 //!
 //! Before: anything. After: no call of a function that `is_wanted`; functions that nobody calls are gone.
-//! Leaves alone: `noinline` functions, other recursion, and large functions with several callers.
+//! Leaves alone: `noinline` functions, other recursion, large functions with several callers, and before `differentiate` those that have rules for
+//! their derivatives.
 //! Worth: tests/survey/small/halves (2.1 with Cranelift, 1.6 with LLVM).
 
 use crate::edit::{Copier, Renames, all_insts, any_inst, size_of, syms_of};
@@ -16,7 +17,7 @@ use crate::pass::{Context, Pass, Run};
 use cranelift_entity::PrimaryMap;
 use ravel_source::Span;
 use ravel_types::{Affine, Elem, HashMap};
-use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
+use ravel_wir::{Func, FuncId, Inst, Mode, Module, Op, Region, Value};
 use std::collections::BTreeMap;
 
 pub const PASS: Pass = Pass {
@@ -53,7 +54,8 @@ pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
         }
         let func = &module.funcs[id];
         let fits = size_of(func, func.body) <= SMALL || n_calls[number(id)] == 1;
-        wanted[number(id)] = fits && !func.noinline && !recursive[number(id)] && !is_for_host(module, id);
+        let stays = func.noinline || !func.rules.is_empty() || recursive[number(id)] || is_for_host(module, id);
+        wanted[number(id)] = fits && !stays;
     }
     changed |= remove_uncalled(module);
     cx.look_at(module);
@@ -162,15 +164,17 @@ impl Inliner {
         Inliner { wanted: recursive.iter().map(|r| !r).collect() }
     }
 
-    /// Puts calls inside of an instruction in place; whether there were any.
-    pub fn inline_within(&mut self, func: &mut Func, funcs: &PrimaryMap<FuncId, Func>, inst: Inst) -> bool {
+    /// Puts calls inside of an instruction in place, but those that have a rule for derivatives of this mode; whether there were any.
+    pub fn inline_within(&mut self, func: &mut Func, funcs: &PrimaryMap<FuncId, Func>, inst: Inst, mode: Mode) -> bool {
         // What differentiation has added calls itself.
         self.wanted.resize(funcs.len(), false);
+        let is_wanted = |(id, func): (FuncId, &Func)| self.wanted[number(id)] && func.rules.of(mode).is_none();
+        let wanted: Vec<bool> = funcs.iter().map(is_wanted).collect();
         let mut any = false;
         // Bodies that come in call others.
         loop {
             let roots = func.insts[inst].op.regions();
-            if !inline_within(func, funcs, &self.wanted, roots, usize::MAX) {
+            if !inline_within(func, funcs, &wanted, roots, usize::MAX) {
                 return any;
             }
             any = true;
@@ -288,6 +292,7 @@ pub fn remove_uncalled(module: &mut Module) -> bool {
     while let Some(id) = work.pop() {
         if reached.insert(id, ()).is_none() {
             work.extend(callees_of(&module.funcs[id]));
+            work.extend(module.funcs[id].rules.iter().map(|rule| rule.func));
         }
     }
     if reached.len() == module.funcs.len() {
@@ -299,6 +304,9 @@ pub fn remove_uncalled(module: &mut Module) -> bool {
     for (id, mut func) in old {
         if !new_ids.contains_key(&id) {
             continue;
+        }
+        for rule in func.rules.iter_mut() {
+            rule.func = new_ids[&rule.func];
         }
         for data in func.insts.values_mut() {
             if let Op::Call { func: callee, .. } = &mut data.op {

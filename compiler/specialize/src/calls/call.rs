@@ -30,16 +30,13 @@ impl Spec<'_> {
             return vec![Val::Bottom; count];
         }
         match &fun.body {
-            FunBody::External(external) => {
-                self.enter(id, span);
-                let results = self.external(id, external, families, args);
-                self.stack.pop();
-                results
-            }
+            FunBody::External(_) if self.is_ruled(fun) => self.call_instance(id, families, args, span),
+            FunBody::External(external) => self.foreign_call(id, external, families, args, span),
             FunBody::Sac { .. } => {
                 // A recursive call is never elaborated in place: two of them in one body would double the code at every level.
                 let active = self.is_active(id);
-                if fun.inline && !fun.noinline && !active && !self.wants_rank(fun, &args) {
+                let stays = fun.noinline || active || self.is_ruled(fun);
+                if fun.inline && !stays && !self.wants_rank(fun, &args) {
                     self.inlined += 1;
                     if self.inlined > MAX_INLINED {
                         self.too_long(span);
@@ -51,6 +48,21 @@ impl Spec<'_> {
                 }
             }
         }
+    }
+
+    /// A call of a C function.
+    pub fn foreign_call(
+        &mut self,
+        id: FunId,
+        external: &External,
+        families: Vec<Option<Basic>>,
+        args: Vec<Val>,
+        span: Span,
+    ) -> Vec<Val> {
+        self.enter(id, span);
+        let results = self.external(id, external, families, args);
+        self.stack.pop();
+        results
     }
 
     /// The next elaboration of a function, called at a place.

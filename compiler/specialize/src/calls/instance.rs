@@ -5,7 +5,7 @@ use crate::calls::looks::History;
 use crate::emit::Emitter;
 use crate::spec::Spec;
 use crate::value::{Kind, LeafShape, ScKind, ShapeKind, Val};
-use ravel_core::ir::FunId;
+use ravel_core::ir::{FunBody, FunId};
 use ravel_source::Span;
 use ravel_types::HashMap;
 use ravel_types::{Affine, Basic, Sym};
@@ -49,6 +49,15 @@ impl Key {
     pub fn args(&self) -> &[Kind] {
         &self.args
     }
+
+    /// How many symbols the parameters have.
+    fn symbols(&self) -> u32 {
+        let mut symbols = 0;
+        for kind in &self.args {
+            kind.for_each_form(&mut |a| a.terms().iter().for_each(|(s, _)| symbols = symbols.max(s.0 + 1)));
+        }
+        symbols
+    }
 }
 
 pub struct Instance {
@@ -61,8 +70,21 @@ pub struct Instance {
     /// Result kinds over the parameter symbols; while under construction, the current assumption.
     results: Vec<Kind>,
     pub under_construction: bool,
+    /// Its rules for derivatives have been made, or there are none.
+    pub has_rules: bool,
     /// The assumption was used by a recursive call.
     assumed: bool,
+}
+
+impl Instance {
+    pub fn func(&self) -> FuncId {
+        self.func
+    }
+
+    /// What it gives, over the symbols of its parameters.
+    pub fn results(&self) -> &[Kind] {
+        &self.results
+    }
 }
 
 /// Caller forms that became callee symbols.
@@ -188,6 +210,7 @@ impl Spec<'_> {
             site: self.user_site(),
             results: vec![Kind::Bottom; count],
             under_construction: true,
+            has_rules: fun.derived.derivative.is_none() && fun.derived.tangent.is_none(),
             assumed: false,
         });
         self.begin_instance(index, key.fun);
@@ -243,11 +266,7 @@ impl Spec<'_> {
         let fun = self.fun(key.fun);
         let mut em = Emitter::new(&fun.name, fun.span);
         em.func.noinline = fun.noinline;
-        let mut n_syms = 0;
-        for kind in &key.args {
-            kind.for_each_form(&mut |a| a.terms().iter().for_each(|(s, _)| n_syms = n_syms.max(s.0 + 1)));
-        }
-        em.reserve_syms(n_syms);
+        let n_syms = key.symbols();
         let outer = std::mem::replace(&mut self.em, em);
         let (here, conditional, speculative) = (self.here, self.conditional, self.speculative);
         // An instance is the same wherever it is called.
@@ -258,20 +277,18 @@ impl Spec<'_> {
         let outside = std::mem::replace(&mut self.outside, self.stack.len());
         let building = self.built.replace(key.clone());
         let body = self.em.func.body;
-        let mut defined = vec![false; n_syms as usize];
-        let mut args = Vec::new();
-        for kind in &key.args {
-            let mut leaves = Vec::new();
-            kind.leaves(&mut leaves);
-            let values = self.em.params_for(body, &leaves);
-            self.define_symbols(kind, &values, &mut defined);
-            args.push(self.em.instantiate(kind, &mut values.into_iter()));
-        }
-        let values = self.elaborate(key.fun, key.families.clone(), args, span);
+        let args = self.parameters_of(key);
+        let is_ruled = self.is_ruled(fun);
+        let values = match &fun.body {
+            FunBody::Sac { .. } => self.elaborate(key.fun, key.families.clone(), args, span),
+            FunBody::External(external) => self.foreign_call(key.fun, external, key.families.clone(), args, span),
+        };
         let kinds: Vec<Kind> = values
             .iter()
             .map(|v| {
                 let kind = self.em.kind_of(v);
+                // Every real result has a cotangent.
+                let kind = if is_ruled { kind.forget_values(true) } else { kind };
                 kind.map_forms(&mut |a| a.terms().iter().all(|(s, _)| s.0 < n_syms).then(|| a.clone()))
             })
             .collect();
@@ -297,6 +314,23 @@ impl Spec<'_> {
         self.inlined = inlined;
         self.at(here);
         (built, kinds)
+    }
+
+    /// The parameters of a function that is being made for a key.
+    pub fn parameters_of(&mut self, key: &Key) -> Vec<Val> {
+        let symbols = key.symbols();
+        self.em.reserve_syms(symbols);
+        let body = self.em.func.body;
+        let mut defined = vec![false; symbols as usize];
+        let mut args = Vec::new();
+        for kind in &key.args {
+            let mut leaves = Vec::new();
+            kind.leaves(&mut leaves);
+            let values = self.em.params_for(body, &leaves);
+            self.define_symbols(kind, &values, &mut defined);
+            args.push(self.em.instantiate(kind, &mut values.into_iter()));
+        }
+        args
     }
 
     /// Tells the emitter where the parameter symbols of a kind come from.

@@ -150,7 +150,7 @@ fn place_of(slot: LocalId, e: &Expr) -> Option<Span> {
     found
 }
 
-fn derives(fun: &Fun) -> bool {
+pub fn derives(fun: &Fun) -> bool {
     let FunBody::Sac { block, returns } = &fun.body else { return false };
     let mut found = false;
     let mut look = |e: &Expr| found |= matches!(e.kind, ExprKind::Derive(_));
