@@ -333,6 +333,9 @@ pub struct Run {
     /// Fault where the first NaN is made
     #[arg(long, conflicts_with = "unchecked")]
     pub check_nan: bool,
+    /// Compare every derivative with differences the first times that it is taken, and say where it is wrong; exit status 1 if one is
+    #[arg(long, conflicts_with = "emit")]
+    pub check_grad: bool,
     /// Run in the interpreter, and print what it does to standard error: calls, allocs, withs (with-loops)
     #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with_all = ["emit", "profile"])]
     pub trace: Vec<crate::trace::Of>,

@@ -347,6 +347,7 @@ fn run_program(mut run: Run) -> i32 {
     }
     choose_backend(&mut compilation.options, &run.code);
     compilation.options.check_nan = run.check_nan;
+    compilation.options.check_gradients = run.check_grad;
     trace::prepare(&mut compilation.options, &run);
     match warnings::levels(Levels::of_run(), &run.warnings) {
         Ok(levels) => compilation.options.lints = levels,
@@ -424,13 +425,33 @@ fn run_program(mut run: Run) -> i32 {
         print_stats(&compilation);
         ravel_runtime::stats::print();
     }
+    let all_right = !run.check_grad || !is_root || tell_gradients();
     match outcome {
+        Ok(0) if !all_right => 1,
         Ok(status) => status,
         Err(failure) => {
             say!("ravel: {failure}");
             if matches!(failure, Failure::Unsupported { .. }) { 1 } else { 70 }
         }
     }
+}
+
+/// Says what came of comparing derivatives with differences; whether all were right.
+fn tell_gradients() -> bool {
+    let sites = ravel_runtime::natives::gradients::found();
+    for site in &sites {
+        let found = match (site.times, site.is_wrong) {
+            (0, _) => "not taken".to_string(),
+            (_, true) => format!("WRONG, off by {:.1e}", site.error),
+            (1, false) => format!("agrees with differences to {:.1e}", site.error),
+            (n, false) => format!("agrees with differences to {:.1e}, {n} times", site.error),
+        };
+        say!("{}: {found}", site.place);
+    }
+    if sites.is_empty() {
+        say!("ravel: the program takes no derivatives");
+    }
+    sites.iter().all(|site| !site.is_wrong)
 }
 
 fn run_build(mut build: Build) -> i32 {

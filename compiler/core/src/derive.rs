@@ -285,6 +285,7 @@ impl Body<'_, '_> {
                 return make::error(call.span);
             }
         };
+        self.in_derivatives += 1;
         let body = match results {
             1 => self.expr(parts.body),
             _ => match self.several(parts.body, results) {
@@ -299,6 +300,7 @@ impl Body<'_, '_> {
                 }
             },
         };
+        self.in_derivatives -= 1;
         let seeds = parts.seeds.iter().map(|seed| self.expr(seed)).collect();
         if self.core.reports.len() == before {
             self.check_mentions(call, parts, &body, &wrt);
@@ -310,7 +312,12 @@ impl Body<'_, '_> {
         if parts.form == Form::Check {
             return self.checked_gradients(derive, library, call.span);
         }
-        make::expr(ExprKind::Derive(Box::new(derive)), call.span)
+        let is_outermost = self.in_derivatives == 0;
+        let checks = match self.core.options.check_gradients && is_outermost {
+            true => self.check_of(&derive, wanted, library, call.span),
+            false => Vec::new(),
+        };
+        make::after(checks, make::expr(ExprKind::Derive(Box::new(derive)), call.span))
     }
 
     /// How many results to ask an expression for.

@@ -284,7 +284,10 @@ impl Core<'_> {
         let (families, locals) = (fun.families.clone(), fun.locals.clone());
         let refs: Vec<LocalId> = fun.params.iter().filter(|param| param.by_ref).map(|param| param.local).collect();
         let results = fun.results.len();
+        // What rules do with derivatives is compared as a whole, where theirs are.
+        let is_rule = self.options.check_gradients && self.is_rule(module, &function.name.name);
         let mut lowering = Body::new(self, module, families, locals, visible);
+        lowering.in_derivatives = usize::from(is_rule);
         for decl in &body.decls {
             lowering.declare(decl);
         }

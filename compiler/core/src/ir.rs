@@ -69,6 +69,8 @@ pub struct Program {
     pub roots: Vec<FunId>,
     /// Of a library: what C code is to call.
     pub exports: Vec<Export>,
+    /// Where derivatives are taken that are compared with differences, if they are.
+    pub checked_gradients: Vec<Span>,
 }
 
 /// A function that C code is to call: a call of all that its name means, with declared parameter types.
@@ -495,12 +497,15 @@ pub struct Derive {
     pub seeds: Vec<Expr>,
 }
 
-/// A function applied to each real part of a value: `set(part, number of the part, args...)`.
+/// A function applied to each real part of some values: `set(part, number of the part, args...)`.
 #[derive(Clone, Debug)]
 pub struct EachPart {
     pub gives: Gives,
     pub set: SetId,
-    pub value: Expr,
+    /// One, if a value is to be given.
+    pub values: Vec<Expr>,
+    /// Values with as many real parts, which stand behind those of `values` in the calls; or none.
+    pub beside: Vec<Expr>,
     /// The number of the first part.
     pub first: i32,
     pub args: Vec<Expr>,

@@ -69,6 +69,8 @@ pub struct Options {
     /// The `use` lines of the root file itself, not of what it includes, stand behind all others: what they bring gives way to what others
     /// bring, and to definitions.
     pub background_uses: bool,
+    /// Every derivative is compared with differences when it is first taken.
+    pub check_gradients: bool,
     /// What of what is allowed is reported.
     pub lints: Levels,
 }

@@ -295,8 +295,9 @@ impl<'p> Printer<'p> {
                     Gives::Greatest => "greatest",
                 };
                 let name = format!("{}@{}", self.program.sets[each.set.index()].name, each.set.0);
-                let (value, args) = (self.expr(&each.value), self.list(&each.args));
-                format!("{gives} of {name}(each part of {value} from {}, {args})", each.first)
+                let (values, beside, args) = (self.list(&each.values), self.list(&each.beside), self.list(&each.args));
+                let beside = if beside.is_empty() { beside } else { format!(" beside {beside}") };
+                format!("{gives} of {name}(each part of {values}{beside} from {}, {args})", each.first)
             }
             ExprKind::Block { block, value } => {
                 let mut out = "do {\n".to_string();

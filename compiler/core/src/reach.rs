@@ -123,8 +123,7 @@ fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
             derive.seeds.iter().for_each(f);
         }
         ExprKind::EachPart(each) => {
-            f(&each.value);
-            each.args.iter().for_each(f);
+            each.values.iter().chain(&each.beside).chain(&each.args).for_each(f);
         }
     }
 }
@@ -193,8 +192,8 @@ pub(crate) fn rewrite(expr: &mut Expr, on_expr: &mut dyn FnMut(&mut Expr), on_ta
             derive.seeds.iter_mut().for_each(|seed| rewrite(seed, on_expr, on_target));
         }
         ExprKind::EachPart(each) => {
-            rewrite(&mut each.value, on_expr, on_target);
-            each.args.iter_mut().for_each(|arg| rewrite(arg, on_expr, on_target));
+            let all = each.values.iter_mut().chain(&mut each.beside).chain(&mut each.args);
+            all.for_each(|child| rewrite(child, on_expr, on_target));
         }
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Body<'c, 'a> {
     pub ahead: HashMap<usize, LocalId>,
     /// Of variables, in files that take derivatives: the place of the value that was assigned last, and what it reads.
     pub computed: HashMap<LocalId, (Span, Vec<LocalId>)>,
+    /// Expressions of derivatives around the one that is being lowered.
+    pub in_derivatives: usize,
     scopes: Vec<Scope>,
 }
 
@@ -70,6 +72,7 @@ impl<'c, 'a> Body<'c, 'a> {
             damaged: false,
             ahead: HashMap::default(),
             computed: HashMap::default(),
+            in_derivatives: 0,
             scopes: vec![scope],
         }
     }

@@ -50,6 +50,8 @@ pub struct Options {
     pub perf_map: bool,
     /// The program faults where the first NaN is made.
     pub check_nan: bool,
+    /// Every derivative is compared with differences when it is first taken.
+    pub check_gradients: bool,
     /// What the interpreter prints of what it does.
     pub trace: Trace,
     /// Which warnings there are.
@@ -83,6 +85,7 @@ impl Default for Options {
             profile: false,
             perf_map: false,
             check_nan: false,
+            check_gradients: false,
             trace: Trace::default(),
             lints: Levels::default(),
             library: false,

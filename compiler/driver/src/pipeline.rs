@@ -86,6 +86,8 @@ pub struct Compilation {
     pub(crate) symbols: Symbols,
     /// What functions take and give, for a trace.
     pub signatures: crate::trace::Signatures,
+    /// Where derivatives are taken that are compared with differences.
+    pub checked_gradients: Vec<Span>,
 }
 
 impl Compilation {
@@ -106,6 +108,7 @@ impl Compilation {
             sites: Arc::default(),
             symbols: Symbols::default(),
             signatures: crate::trace::Signatures::default(),
+            checked_gradients: Vec::new(),
         }
     }
 
@@ -120,7 +123,8 @@ impl Compilation {
         let at_prompt = self.options.at_prompt;
         // The lines of the root file are those that every session begins with.
         let (macros, lints) = (self.options.macros.clone(), self.options.lints.clone());
-        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints, library: self.options.library }
+        let Options { library, check_gradients, .. } = self.options;
+        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints, library, check_gradients }
     }
 
     /// By file, as these were read, then position.
@@ -266,6 +270,7 @@ impl Compilation {
                 ravel_core::load(root, loader, &options, map, kept, facts.as_mut().map(|facts| &mut facts.names))
             });
             this.facts = facts;
+            this.checked_gradients.clone_from(&program.checked_gradients);
             this.diagnostics.extend(together(reports.into_sorted(&this.map)));
             program
         })

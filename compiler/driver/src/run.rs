@@ -60,6 +60,8 @@ impl Compilation {
             let (functions, map) = (self.functions.clone(), self.map.clone());
             ravel_runtime::fault::show_excerpts(Box::new(move |report| functions.show(&map, report)));
         }
+        let places = self.checked_gradients.iter().map(|span| self.map.describe(*span));
+        ravel_runtime::natives::gradients::begin(places);
         match program {
             Program::Native(entry) => entry.run_program().ok_or_else(|| Failure::Internal {
                 stage: "the start of the program",

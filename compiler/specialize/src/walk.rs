@@ -71,8 +71,7 @@ pub fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
             derive.seeds.iter().for_each(f);
         }
         ExprKind::EachPart(each) => {
-            f(&each.value);
-            each.args.iter().for_each(f);
+            each.values.iter().chain(&each.beside).chain(&each.args).for_each(f);
         }
         ExprKind::With(with) => {
             with.parts.iter().flat_map(|p| &p.values).for_each(&mut *f);

@@ -20,6 +20,7 @@ mod fibre;
 mod files;
 pub mod foreign;
 mod format;
+pub mod gradients;
 mod hide;
 mod idx;
 mod image;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{
-    Native, Ty, Variadic, bench, binary, chars, clock, colors, columns, command_line, csv, fibre, hide, idx, image,
-    list, math, npy, plot, print, random, streams, string_array, strings, system, trace, variadic,
+    Native, Ty, Variadic, bench, binary, chars, clock, colors, columns, command_line, csv, fibre, gradients, hide, idx,
+    image, list, math, npy, plot, print, random, streams, string_array, strings, system, trace, variadic,
 };
 
 /// Titles for the documentation, and the natives of every area.
@@ -21,7 +21,7 @@ static AREAS: &[(&str, &[&[Native]])] = &[
     ("Command line, clocks, benchmarks", &[command_line::ARGUMENTS, clock::CLOCKS, bench::BENCH]),
     ("System", &[system::SYSTEM, binary::BINARY]),
     ("Random numbers, lists, data files, hiding", &[random::RANDOM, list::LISTS, idx::IDX, hide::HIDE]),
-    ("Looking inside", &[trace::TRACE]),
+    ("Looking inside", &[trace::TRACE, gradients::GRADIENTS]),
     ("Arrays, tables and pictures in files", &[npy::NPY, csv::CSV, image::IMAGE, colors::COLORS, plot::PLOT]),
 ];
 

@@ -11,7 +11,7 @@ use crate::lookup::Kind;
 use crate::modules::ModId;
 use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 use ravel_syntax::PRAGMAS;
-use ravel_syntax::ast::{Function, Pragma, PragmaArgs, QName};
+use ravel_syntax::ast::{Definition, Function, Pragma, PragmaArgs, QName};
 
 const KINDS: [&str; 4] = ["derivative", "tangent", "recompute", "checkpoint"];
 
@@ -74,6 +74,18 @@ impl Core<'_> {
             }
         }
         derived
+    }
+
+    /// Whether a function of a module is named there as a rule.
+    pub(crate) fn is_rule(&self, module: ModId, name: &str) -> bool {
+        self.module(module).file.definitions.iter().any(|definition| {
+            let Definition::Function(function) = definition else { return false };
+            function.pragmas.iter().any(|pragma| {
+                let PragmaArgs::Other(text) = &pragma.args else { return false };
+                matches!(&*pragma.name.name, "derivative" | "tangent")
+                    && rule_of(text.trim()).is_some_and(|written| written.name == name)
+            })
+        })
     }
 
     fn rule(&mut self, id: FunId, module: ModId, function: &Function, pragma: &Pragma, text: &str) -> Option<Rule> {
