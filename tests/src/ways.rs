@@ -61,14 +61,14 @@ pub fn attached() -> Vec<(&'static str, Way)> {
     of_processor().into_iter().map(|backend| (label(backend), Way::Attached { backend })).collect()
 }
 
-/// The ways that this machine and this build of `ravel` have, by name. Names of the default backend's ways are short.
+/// The ways that this machine and this build of `ravel` have, by name. Names of the default backend's ways are short. Code in memory runs on one
+/// thread and executables on two: the code is the same.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Way)> {
     let mut ways = vec![("interp", Way::Interpreter)];
     for (at, backend) in of_processor().into_iter().enumerate() {
         let label = |way: &'static str| if at == 0 { way } else { &*format!("{backend}-{way}").leak() };
         ways.push((label("jit"), Way::Jit { backend, threads: 1 }));
-        ways.push((label("jit-2"), Way::Jit { backend, threads: 2 }));
         ways.push((label("build"), Way::Executable { backend }));
     }
     if has_device() {
