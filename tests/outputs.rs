@@ -5,13 +5,13 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel};
+use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel, with_signals};
 
 type Tested = Result<(), Failed>;
 
@@ -180,19 +180,6 @@ fn files_are_written_through_links() -> Tested {
 fn send(signal: &str, child: &Child) -> Tested {
     let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status()?;
     if sent.success() { Ok(()) } else { Err("no signal could be sent".into()) }
-}
-
-/// A command that signals end, also below `nohup` and shells that let what runs in the background ignore them.
-fn with_signals(command: &mut Command) -> &mut Command {
-    let restore = || {
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
-            // SAFETY: nothing but the disposition of a signal changes, which is allowed behind a fork.
-            unsafe { libc::signal(signal, libc::SIG_DFL) };
-        }
-        Ok(())
-    };
-    // SAFETY: the closure calls nothing but `signal`.
-    unsafe { command.pre_exec(restore) }
 }
 
 /// The process is sent a signal once it has written a line to standard error; what it has written to standard output, and the signal that

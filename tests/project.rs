@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel};
+use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel, with_signals};
 
 /// How long something that is watched may take to start again: tests run beside builds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -294,7 +294,8 @@ struct Watched {
 
 impl Watched {
     fn start(mut command: Command) -> Result<Watched, Failed> {
-        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let mut process =
+            with_signals(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (sender, lines) = mpsc::channel();
         let outputs: [Option<Box<dyn std::io::Read + Send>>; 2] =
             [process.stdout.take().map(|out| Box::new(out) as _), process.stderr.take().map(|out| Box::new(out) as _)];

@@ -10,6 +10,7 @@ pub mod ways;
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -190,4 +191,17 @@ pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
 pub fn test_name(folder: &Path, file: &Path) -> String {
     let path = file.strip_prefix(folder).unwrap_or(file).with_extension("");
     path.to_string_lossy().replace('\\', "/")
+}
+
+/// A command that signals end, also below `nohup` and shells that let what runs in the background ignore them.
+pub fn with_signals(command: &mut Command) -> &mut Command {
+    let restore = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            // SAFETY: nothing but the disposition of a signal changes, which is allowed behind a fork.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: the closure calls nothing but `signal`.
+    unsafe { command.pre_exec(restore) }
 }

@@ -18,7 +18,7 @@ use ravel_syntax::print_expr;
 use ravel_types::{Basic, Prim};
 
 mod check;
-mod rules;
+pub(crate) mod rules;
 mod words;
 
 /// The module whose names are forms.

@@ -179,6 +179,14 @@ impl<'m> Machine<'m> {
                     );
                     return Err(frame.internal(data.span, problem));
                 }
+                // What natives print and count is the value alone.
+                let args: Vec<Val> = args
+                    .into_iter()
+                    .map(|arg| {
+                        let is_scalar = matches!(&arg, Val::Array(array) if array.shape.is_empty());
+                        dual::detach(arg, is_scalar)
+                    })
+                    .collect();
                 let outcome = match (self.natives)(symbol) {
                     Some(native) => Some(crate::natives::call(native, args, *fixed, &types)),
                     None => {

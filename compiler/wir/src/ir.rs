@@ -56,6 +56,8 @@ pub struct Func {
     /// Head of the SaC function.
     pub span: Span,
     pub noinline: bool,
+    /// Calls become its body, however large that is.
+    pub inline: bool,
     /// How it is derived, if not by its body.
     pub rules: Rules,
     /// Some call of it may do I/O, touch a global or fault with `Fault::User`; such calls are ordered and never removed.
@@ -385,6 +387,7 @@ impl Func {
             name: name.into(),
             span,
             noinline: false,
+            inline: false,
             rules: Rules::default(),
             effects: false,
             body,

@@ -193,6 +193,7 @@ impl<'a> Parser<'a> {
         self.func = Func::new(name, Span::NONE);
         self.names.clear();
         self.func.noinline = self.eat("noinline");
+        self.func.inline = self.eat("inline");
         self.func.effects = self.eat("effects");
         self.func.rules.derivative = self.rule("derivative")?;
         self.func.rules.tangent = self.rule("tangent")?;

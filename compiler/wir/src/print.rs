@@ -104,6 +104,9 @@ impl<'a> Printer<'a> {
         if func.noinline {
             self.out.push_str(" noinline");
         }
+        if func.inline {
+            self.out.push_str(" inline");
+        }
         if func.effects {
             self.out.push_str(" effects");
         }

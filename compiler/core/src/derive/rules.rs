@@ -42,6 +42,15 @@ fn rule_of(text: &str) -> Option<Written<'_>> {
     fits.then_some(Written { module, name, listed })
 }
 
+/// The names of the rules of a function.
+pub(crate) fn rules_of(function: &Function) -> impl Iterator<Item = &str> {
+    function.pragmas.iter().filter_map(|pragma| {
+        let PragmaArgs::Other(text) = &pragma.args else { return None };
+        let is_rule = matches!(&*pragma.name.name, "derivative" | "tangent");
+        Some(rule_of(text.trim()).filter(|_| is_rule)?.name)
+    })
+}
+
 impl Core<'_> {
     /// What the pragmas of a function say of its derivatives.
     pub(crate) fn derived(&mut self, id: FunId, module: ModId, function: &Function) -> Derived {
@@ -78,13 +87,9 @@ impl Core<'_> {
 
     /// Whether a function of a module is named there as a rule.
     pub(crate) fn is_rule(&self, module: ModId, name: &str) -> bool {
-        self.module(module).file.definitions.iter().any(|definition| {
-            let Definition::Function(function) = definition else { return false };
-            function.pragmas.iter().any(|pragma| {
-                let PragmaArgs::Other(text) = &pragma.args else { return false };
-                matches!(&*pragma.name.name, "derivative" | "tangent")
-                    && rule_of(text.trim()).is_some_and(|written| written.name == name)
-            })
+        self.module(module).file.definitions.iter().any(|definition| match definition {
+            Definition::Function(function) => rules_of(function).any(|rule| rule == name),
+            _ => false,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::Look;
 use super::names::{Used, inner, statements};
+use crate::derive::rules::rules_of;
 use crate::modules::Module;
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_syntax::ast::*;
@@ -38,7 +39,10 @@ pub(super) fn unused(module: &Module, look: &mut Look<'_>) {
         match definition {
             Definition::Function(function) => {
                 let name = &*function.name.name;
-                names_in.entry(name).or_default().function(function);
+                let used = names_in.entry(name).or_default();
+                used.function(function);
+                // Derivatives call their rules.
+                used.names.extend(rules_of(function));
                 let def_offered = [&module.exported, &module.provided]
                     .iter()
                     .any(|table| table.get(name).is_some_and(|entry| !entry.functions.is_empty()));

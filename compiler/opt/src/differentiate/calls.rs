@@ -20,6 +20,7 @@ use crate::differentiate::forward::Forward;
 use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::{Result, State};
 use crate::edit::{all_insts, reads_of, slice, syms_of};
+use crate::scalar::inline::{Inliner, copy_body};
 use ravel_types::{Affine, Elem, HashMap, HashSet, Scalar, Shape, Sym, Ty};
 use ravel_wir::{Func, FuncId, Inst, InstData, Mode, Module, Op, Region, RegionData, Rule, Rules, Value};
 
@@ -46,17 +47,22 @@ pub struct Calls {
     shows: Vec<bool>,
     /// By function, how it is derived if not by its body.
     rules: Vec<Rules>,
+    /// The bodies of rules, where these can stand in place: what does not read an argument need not have it.
+    bodies: HashMap<FuncId, Func>,
 }
 
 impl Calls {
-    pub fn new(module: &Module) -> Calls {
-        let rules = module.funcs.values().map(|func| func.rules.clone()).collect();
+    pub fn new(module: &Module, inliner: &Inliner) -> Calls {
+        let rules: Vec<Rules> = module.funcs.values().map(|func| func.rules.clone()).collect();
+        let named = rules.iter().flat_map(Rules::iter).map(|rule| rule.func);
+        let bodies = named.filter_map(|func| Some((func, inliner.whole(&module.funcs, func)?))).collect();
         Calls {
             made: HashMap::default(),
             wanted: Vec::new(),
             next: module.funcs.len() as u32,
             shows: showing(module),
             rules,
+            bodies,
         }
     }
 
@@ -260,6 +266,22 @@ impl State<'_> {
     }
 }
 
+impl State<'_> {
+    /// The code of a rule at the end of a region; its results are like some values.
+    fn apply_rule(&mut self, at: Region, rule: FuncId, args: Vec<Value>, like: &[Value]) -> Vec<Value> {
+        let Some(body) = self.calls.bodies.get(&rule) else {
+            let types = like.iter().map(|v| self.ty(*v)).collect();
+            return self.emits(at, Op::Call { func: rule, args }, types);
+        };
+        let mut insts = Vec::new();
+        let results = copy_body(self.func, body, &args, &mut insts);
+        for inst in insts {
+            self.place(at, inst);
+        }
+        results
+    }
+}
+
 impl Reverse<'_> {
     /// The cotangents of a call of a function that has a rule.
     fn by_rule(&mut self, at: Region, rule: &Rule, call: &InstData, adjoints: &mut Adjoints) -> Result<()> {
@@ -272,8 +294,7 @@ impl Reverse<'_> {
             }
         }
         let by: Vec<Value> = rule.by.iter().map(|k| args[*k as usize]).collect();
-        let types = by.iter().map(|v| self.state.ty(*v)).collect();
-        let derivatives = self.state.emits(at, Op::Call { func: rule.func, args: given }, types);
+        let derivatives = self.state.apply_rule(at, rule.func, given, &by);
         for (v, g) in by.into_iter().zip(derivatives) {
             if self.state.is_varied(v) {
                 self.contribute(adjoints, v, Term::here(g));
@@ -350,8 +371,7 @@ impl Forward<'_, '_> {
                 given.push(self.or_zero(at, args[*k as usize]));
             }
             let reals: Vec<Value> = results.into_iter().filter(|v| self.state.ty(*v).elem.is_float()).collect();
-            let types = reals.iter().map(|v| self.state.ty(*v)).collect();
-            let derivatives = self.state.emits(at, Op::Call { func: rule.func, args: given }, types);
+            let derivatives = self.state.apply_rule(at, rule.func, given, &reals);
             self.tangents.extend(reals.into_iter().zip(derivatives));
             return Ok(());
         }

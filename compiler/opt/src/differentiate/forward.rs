@@ -2,7 +2,7 @@
 
 use crate::differentiate::folds::Fold;
 use crate::differentiate::scalar::Step;
-use crate::differentiate::state::{Result, State};
+use crate::differentiate::state::{Result, State, outside};
 use ravel_types::{BinOp, HashMap, Shape, Ty};
 use ravel_wir::{Combine, Inst, Op, Part, Region, Value, With, WithOp};
 
@@ -58,7 +58,7 @@ impl Forward<'_, '_> {
             }
             Op::Opaque(a) => self.tangent(*a),
             Op::Native { symbol, .. } => {
-                let why = format!("`{symbol}` is computed outside of SaC and has no rule for its derivative");
+                let why = outside(symbol);
                 return self.state.refuse(why);
             }
             Op::Detach(_) => None,

@@ -62,7 +62,7 @@ fn is_derive(op: &Op) -> bool {
 
 pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
     let mut inliner = Inliner::new(module);
-    let mut calls = Calls::new(module);
+    let mut calls = Calls::new(module, &inliner);
     let mut changed = false;
     let mut next = 0;
     while next < module.funcs.len() {

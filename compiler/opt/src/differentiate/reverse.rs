@@ -3,7 +3,7 @@
 use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelData, LevelKind, Term};
 use crate::differentiate::loops::Recording;
 use crate::differentiate::scalar::Step;
-use crate::differentiate::state::{Result, State};
+use crate::differentiate::state::{Result, State, outside};
 use cranelift_entity::{EntitySet, PrimaryMap};
 use ravel_types::{BinOp, HashMap, Shape, Ty, UnOp};
 use ravel_wir::{Inst, Op, Region, Value, cell_type};
@@ -157,7 +157,7 @@ impl<'s> Reverse<'s> {
             Op::Opaque(a) => terms.into_iter().for_each(|term| self.contribute(adjoints, *a, term)),
             Op::Detach(_) => {}
             Op::Native { symbol, .. } => {
-                let why = format!("`{symbol}` is computed outside of SaC and has no rule for its derivative");
+                let why = outside(symbol);
                 return self.state.refuse(why);
             }
             _ => {}

@@ -14,6 +14,13 @@ pub struct Refusal {
     pub why: String,
 }
 
+/// Why a C function has no derivative. Adapters of the program's own C functions are called `ravel_foreign_NUMBER_NAME`.
+pub fn outside(symbol: &str) -> String {
+    let own = symbol.strip_prefix("ravel_foreign_").and_then(|rest| rest.split_once('_'));
+    let name = own.map_or(symbol, |(_, name)| name);
+    format!("`{name}` is computed outside of SaC and has no rule for its derivative")
+}
+
 pub type Result<T> = std::result::Result<T, Refusal>;
 
 /// A function whose derivatives are being made.

@@ -7,6 +7,8 @@
 //!
 //! Small functions of scalars that call themselves are copied into themselves, a few calls deep: a call of one does the work of several.
 //!
+//! Functions that are marked `inline` are always put in place.
+//!
 //! Before: anything. After: no call of a function that `is_wanted`; functions that nobody calls are gone.
 //! Leaves alone: `noinline` functions, other recursion, large functions with several callers, and before `differentiate` those that have rules for
 //! their derivatives.
@@ -53,7 +55,7 @@ pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
             changed |= deepen(module, id);
         }
         let func = &module.funcs[id];
-        let fits = size_of(func, func.body) <= SMALL || n_calls[number(id)] == 1;
+        let fits = func.inline || n_calls[number(id)] == 1 || size_of(func, func.body) <= SMALL;
         let stays = func.noinline || !func.rules.is_empty() || recursive[number(id)] || is_for_host(module, id);
         wanted[number(id)] = fits && !stays;
     }
@@ -182,6 +184,28 @@ impl Inliner {
     }
 }
 
+impl Inliner {
+    /// The body of a function whose calls are all in place but those of functions with rules; nothing if it has to stay a call, or takes derivatives
+    /// itself.
+    pub fn whole(&self, funcs: &PrimaryMap<FuncId, Func>, id: FuncId) -> Option<Func> {
+        if !self.wanted[number(id)] || funcs[id].noinline {
+            return None;
+        }
+        let is_wanted =
+            |(id, func): (FuncId, &Func)| self.wanted[number(id)] && func.rules.is_empty() && !func.noinline;
+        let wanted: Vec<bool> = funcs.iter().map(is_wanted).collect();
+        let mut func = funcs[id].clone();
+        loop {
+            let roots = vec![func.body];
+            if !inline_within(&mut func, funcs, &wanted, roots, usize::MAX) {
+                break;
+            }
+        }
+        let derives = |inst: Inst| matches!(func.insts[inst].op, Op::Derive { .. });
+        (!any_inst(&func, func.body, derives)).then_some(func)
+    }
+}
+
 fn inline_into(func: &mut Func, funcs: &PrimaryMap<FuncId, Func>, wanted: &[bool]) -> bool {
     let body = func.body;
     inline_within(func, funcs, wanted, vec![body], MAX_CALLER)
@@ -256,7 +280,8 @@ fn move_places(func: &mut Func, copies: usize, source: &Func, site: Span) {
     }
 }
 
-fn copy_body(func: &mut Func, source: &Func, args: &[Value], out: &mut Vec<Inst>) -> Vec<Value> {
+/// Copies the body of a function, with arguments for its parameters, to the end of `out`; what it yields.
+pub fn copy_body(func: &mut Func, source: &Func, args: &[Value], out: &mut Vec<Inst>) -> Vec<Value> {
     let mut syms = HashMap::default();
     // Symbols that are an extent of a parameter are the argument's extent.
     for (param, arg) in source.params().iter().zip(args) {

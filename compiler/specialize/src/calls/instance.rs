@@ -266,6 +266,8 @@ impl Spec<'_> {
         let fun = self.fun(key.fun);
         let mut em = Emitter::new(&fun.name, fun.span);
         em.func.noinline = fun.noinline;
+        // Other functions that are written for inlining are put in place before they get here.
+        em.func.inline = fun.inline && !fun.noinline && self.is_ruled(fun);
         let n_syms = key.symbols();
         let outer = std::mem::replace(&mut self.em, em);
         let (here, conditional, speculative) = (self.here, self.conditional, self.speculative);
