@@ -26,6 +26,53 @@ fn run(source: &Path, way: Way) -> Result<(), Failed> {
     figures::compare(&run.stdout, &references, matches!(way, Way::Device))
 }
 
+/// A rule that is right in its first parameter and wrong in its second.
+const RULES: &str = "\
+use Array: all;
+use AutoDiff: all;
+use StdIO: all;
+double[n] scaled(double[n] x, double by) { return x * by; }
+#pragma derivative scaled_back
+double[n], double scaled_back(double[n] x, double by, double[n] y, double[n] s) { return (s * by, sum(s)); }
+int main()
+{
+    x = [1d, 2d, 3d];
+    by = 2d;
+    print(vjp(scaled(x, by), [x], x));
+    gx, gb = vjp(scaled(x, by), [x, by], x);
+    print(gx);
+    print(gb);
+    print(jvp(scaled(x, by), [x], x));
+    return 0;
+}
+";
+
+/// `--check-grad` says which derivative is wrong and which are right, wherever the program runs.
+fn wrong_rules(way: Way) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("rules.sac");
+    let run = |text: &str| -> Result<_, Failed> {
+        fs::write(&source, text)?;
+        let mut command = way.command(&source, ["--check-grad".to_string()], folder.path())?;
+        finish(command.current_dir(folder.path()), b"")
+    };
+    let wrong = run(RULES)?;
+    let lines: Vec<&str> = wrong.stderr.lines().collect();
+    let of_place = |place: &str| lines.iter().filter(|line| line.contains(place)).copied().collect::<Vec<_>>();
+    let told = matches!(of_place("rules.sac:12:14:")[..], [first, last]
+        if first.contains("is off by") && last.contains("WRONG, off by"));
+    let others = ["rules.sac:11:11:", "rules.sac:15:11:"];
+    let agree = others.iter().all(|place| matches!(of_place(place)[..], [line] if line.contains("agrees")));
+    if wrong.status != 1 || !told || !agree {
+        return Err(wrong.describe().into());
+    }
+    let right = run(&RULES.replace("sum(s))", "sum(s * x))"))?;
+    match right.status == 0 && !right.stderr.contains("off") {
+        true => Ok(()),
+        false => Err(right.describe().into()),
+    }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/gradients");
     let mut trials = Vec::new();
@@ -38,6 +85,11 @@ fn main() -> ExitCode {
             }
             let source = reference.with_extension("sac");
             trials.push(Trial::test(format!("{name} [{label}]"), move || run(&source, way)));
+        }
+    }
+    for (label, way) in ways::all() {
+        if !matches!(way, Way::Executable { .. } | Way::Device) {
+            trials.push(Trial::test(format!("wrong rules are found [{label}]"), move || wrong_rules(way)));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -40,6 +40,7 @@ mod types;
 mod visit;
 mod withloops;
 
+pub use derive::rules::rules_of;
 pub use facts::Facts;
 pub use foreign::ADAPTER;
 pub use kept::Kept;

@@ -43,7 +43,7 @@ fn rule_of(text: &str) -> Option<Written<'_>> {
 }
 
 /// The names of the rules of a function.
-pub(crate) fn rules_of(function: &Function) -> impl Iterator<Item = &str> {
+pub fn rules_of(function: &Function) -> impl Iterator<Item = &str> {
     function.pragmas.iter().filter_map(|pragma| {
         let PragmaArgs::Other(text) = &pragma.args else { return None };
         let is_rule = matches!(&*pragma.name.name, "derivative" | "tangent");

@@ -2,7 +2,7 @@
 
 use super::comment::{Comment, example, is_keys};
 use super::links::{Links, Part};
-use super::page::{natives, of_offer};
+use super::page::{natives, of_offer, rules};
 use super::search::{drawn, json};
 use super::{Entry, Module};
 use std::collections::BTreeMap;
@@ -117,6 +117,9 @@ fn module_page(module: &Module, modules: &[Module]) -> String {
             out.push_str("</ul>\n");
         }
         prose(&mut out, &entry.comment, &links);
+        if let Some(rules) = rules(entry) {
+            let _ = writeln!(out, "<p>Gradient: by {}</p>", inline(&rules, &links));
+        }
         out.push_str("</section>\n");
     }
     whole(&module.name, "", &out)

@@ -63,6 +63,8 @@ struct Head {
     native: bool,
     /// What a function takes and gives, unless that is any number of values.
     signature: Option<Signature>,
+    /// The functions that give its derivatives.
+    rules: Vec<String>,
 }
 
 /// Why there is no page, with what was said about the source.
@@ -325,6 +327,7 @@ fn head(definition: &Definition) -> Option<(usize, Head)> {
                 line: 0,
                 native: function.attributes.external,
                 signature: Signature::of(function),
+                rules: ravel_core::rules_of(function).map(str::to_string).collect(),
             };
             return Some((function.head_span.start as usize, head));
         }
@@ -346,7 +349,7 @@ fn head(definition: &Definition) -> Option<(usize, Head)> {
         _ => return None,
     };
     let native = matches!(definition, Definition::ExternalTypedef(_));
-    let head = Head { name: name.name.to_string(), text, line: 0, native, signature: None };
+    let head = Head { name: name.name.to_string(), text, line: 0, native, signature: None, rules: Vec::new() };
     Some((span.start as usize, head))
 }
 

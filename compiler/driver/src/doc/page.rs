@@ -48,8 +48,19 @@ pub fn page(module: &Module, modules: &[Module]) -> String {
         );
         links.entry = Some(entry);
         prose(&mut out, &entry.comment, &links);
+        if let Some(rules) = rules(entry) {
+            let _ = writeln!(out, "{}- *Gradient:* by {rules}", if entry.comment.keys().is_empty() { "\n" } else { "" });
+        }
     }
     out
+}
+
+/// The functions that give the derivatives of an entry, as code.
+pub(super) fn rules(entry: &Entry) -> Option<String> {
+    let mut names: Vec<String> = entry.heads.iter().flat_map(|head| &head.rules).map(|name| format!("`{name}`")).collect();
+    names.sort();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// What a module offers of another one; nothing means all.
