@@ -101,6 +101,31 @@ grads("cholesky", lambda a: jnp.sum(cholesky(a) * q), symmetric)
 grads("cholesky of positive", lambda m: jnp.sum(cholesky(positive(m)) * q), m)
 grads("cholesky solve", lambda a, b: jnp.sum(jax.scipy.linalg.cho_solve((cholesky(a), True), b) * s), symmetric, b)
 
+def ldl(a):
+    l = cholesky(a)
+    d = jnp.diag(l)
+    return jnp.sum(l / d * q) + jnp.sum(d * d * s)
+
+
+def qr(a, v, w):
+    """Of a wide matrix, the factors of its first columns, and the others by them."""
+    k = min(a.shape)
+    x, r = jnp.linalg.qr(a[:, :k])
+    return jnp.sum(x * v) + jnp.sum(jnp.concatenate([r, x.T @ a[:, k:]], axis=1) * w)
+
+
+wide, small, few = u.T, q[:3, :3], np.array([2.0, -1.0, 1.0])
+grads("ldl", ldl, symmetric)
+for name, x, by in (("lu", m, q), ("lu tall", many, u), ("lu wide", wide, many.T)):
+    grads(name, lambda x: jnp.sum(jax.lax.linalg.lu(x)[0] * by), x)
+grads("qr", lambda x: qr(x, q, q), m)
+grads("qr tall", lambda x: qr(x, u, small), many)
+grads("qr wide", lambda x: qr(x, small, many.T), wide)
+grads("r alone", lambda x: qr(x, 0, small), many)
+grads("r alone wide", lambda x: qr(x, 0, many.T), wide)
+grads("least squares", lambda x, y: jnp.sum(jnp.linalg.solve(x.T @ x, x.T @ y) * few), many, b)
+grads("shortest", lambda x, y: jnp.sum(x.T @ jnp.linalg.solve(x @ x.T, y) * many), wide, small)
+
 twice = jax.grad(lambda m, b: jnp.sum(jnp.linalg.solve(m, b) * s) * jnp.sum(jnp.linalg.solve(m, b)), argnums=(0, 1))
 for at, change in enumerate(jax.jvp(lambda m: twice(m, b), (m,), (q,))[1]):
     t.show(f"solve twice d{at}", change)
