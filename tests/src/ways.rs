@@ -77,6 +77,18 @@ pub fn all() -> Vec<(&'static str, Way)> {
     ways
 }
 
+/// The same for programs that take seconds to compile: of the default backend executables alone, of others code in memory alone.
+#[must_use]
+pub fn few() -> Vec<(&'static str, Way)> {
+    let default = of_processor().first().copied();
+    let is_wanted = |way: &Way| match way {
+        Way::Jit { backend, .. } => Some(*backend) != default,
+        Way::Executable { backend } => Some(*backend) == default,
+        _ => true,
+    };
+    all().into_iter().filter(|(_, way)| is_wanted(way)).collect()
+}
+
 impl Way {
     /// The command that runs a program this way; `options` are those of the compiler. Executables are built into `folder`, by the C compiler that
     /// `RAVEL_TEST_CC` names if that is set.

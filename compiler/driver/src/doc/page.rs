@@ -49,7 +49,8 @@ pub fn page(module: &Module, modules: &[Module]) -> String {
         links.entry = Some(entry);
         prose(&mut out, &entry.comment, &links);
         if let Some(rules) = rules(entry) {
-            let _ = writeln!(out, "{}- *Gradient:* by {rules}", if entry.comment.keys().is_empty() { "\n" } else { "" });
+            let _ =
+                writeln!(out, "{}- *Gradient:* by {rules}", if entry.comment.keys().is_empty() { "\n" } else { "" });
         }
     }
     out
@@ -57,7 +58,8 @@ pub fn page(module: &Module, modules: &[Module]) -> String {
 
 /// The functions that give the derivatives of an entry, as code.
 pub(super) fn rules(entry: &Entry) -> Option<String> {
-    let mut names: Vec<String> = entry.heads.iter().flat_map(|head| &head.rules).map(|name| format!("`{name}`")).collect();
+    let mut names: Vec<String> =
+        entry.heads.iter().flat_map(|head| &head.rules).map(|name| format!("`{name}`")).collect();
     names.sort();
     names.dedup();
     (!names.is_empty()).then(|| names.join(", "))
