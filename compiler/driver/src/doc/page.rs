@@ -58,6 +58,10 @@ pub fn page(module: &Module, modules: &[Module]) -> String {
 
 /// The functions that give the derivatives of an entry, as code.
 pub(super) fn rules(entry: &Entry) -> Option<String> {
+    // Comments that speak of it say more.
+    if entry.comment.keys().iter().any(|(key, _)| *key == "Gradient") {
+        return None;
+    }
     let mut names: Vec<String> =
         entry.heads.iter().flat_map(|head| &head.rules).map(|name| format!("`{name}`")).collect();
     names.sort();

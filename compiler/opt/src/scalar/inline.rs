@@ -239,7 +239,10 @@ fn inline_within(
         let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
         for inst in insts {
             let (callee, args) = match &func.insts[inst].op {
-                Op::Call { func: callee, args } if wanted[number(*callee)] => (*callee, args.clone()),
+                // Functions that are still to be made stay calls.
+                Op::Call { func: callee, args } if wanted.get(number(*callee)) == Some(&true) => {
+                    (*callee, args.clone())
+                }
                 _ => {
                     out.push(inst);
                     continue;

@@ -49,7 +49,10 @@ impl Spec<'_> {
     fn make_rule(&mut self, index: usize, mode: Mode, rule: &Rule) {
         let instance = &self.instances[index];
         let (key, results, func) = (instance.key.clone(), instance.results().to_vec(), instance.func());
-        if results.iter().any(Kind::has_bottom) {
+        let by = real_parameters(key.args(), &rule.by);
+        let has_reals = |kinds: &[Kind]| kinds.iter().flat_map(Spec::leaves_of).any(|(elem, _)| elem.is_float());
+        // Of integers there is nothing to derive.
+        if results.iter().any(Kind::has_bottom) || by.is_empty() || !has_reals(&results) {
             return;
         }
         let fun = self.fun(key.fun());
@@ -89,7 +92,6 @@ impl Spec<'_> {
         let body = self.em.func.body;
         self.em.set_yields(body, yields);
         self.module.funcs[id] = std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
-        let by = real_parameters(key.args(), &rule.by);
         self.note_rule(func, mode, ravel_wir::Rule { func: id, by });
     }
 
