@@ -59,11 +59,12 @@ natives! { GRADIENTS;
         let mut all = sites();
         let Some(site) = site_of(&mut all, site) else { return Ok(()) };
         site.times += 1;
-        if !(error <= site.error) {
+        // NaN is worse than any error.
+        if error.is_nan() || error > site.error {
             site.error = error;
         }
         let most = if step > FLOAT_STEP { TOLERANCE } else { TOLERANCE / 10.0 };
-        if !(error <= most) && !std::mem::replace(&mut site.is_wrong, true) {
+        if (error.is_nan() || error > most) && !std::mem::replace(&mut site.is_wrong, true) {
             let text = format!("{}: the derivative is off by {error:.2e} of what differences give\n", site.place);
             // That stderr is closed or full must not change what the program does.
             let _ = stream::standard(Standard::Err).put(text.as_bytes());
