@@ -142,7 +142,7 @@ fn run_readme_line(line: &str) -> Result<(), Failed> {
     let words = line.split_whitespace().map(|word| word.trim_matches('\''));
     let mut command = Command::new(ravel());
     if line.contains("--ranks") {
-        ranks::prepare(&mut command);
+        ranks::prepare(&mut command, folder.path());
     }
     let run = finish(command.args(words).current_dir(folder.path()), b"")?;
     if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }

@@ -32,6 +32,9 @@ const MANY_KERNELS: [&str; 15] = [
     "stats-models",
 ];
 
+/// Programs of so many elements that the interpreter takes ten seconds and more: it runs them if `RAVEL_MANY_ELEMENTS` is set.
+const MANY_ELEMENTS: [&str; 5] = ["arrays-sort-long", "linalg-eigen", "linalg-factor", "linalg-views", "sampling"];
+
 fn run(source: &Path, way: Way) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     // Files that the scripts of references made, for programs that read some.
@@ -103,8 +106,13 @@ fn main() -> ExitCode {
     for reference in files_below(&folder, "ref") {
         for (label, way) in ways::few() {
             let source = reference.with_extension("sac");
-            let is_long = MANY_KERNELS.iter().any(|name| source.ends_with(format!("{name}.sac")));
-            if matches!(way, Way::Device) && is_long && std::env::var_os("RAVEL_MANY_KERNELS").is_none() {
+            let (slow, variable) = match way {
+                Way::Device => (&MANY_KERNELS[..], "RAVEL_MANY_KERNELS"),
+                Way::Interpreter => (&MANY_ELEMENTS[..], "RAVEL_MANY_ELEMENTS"),
+                _ => (&[][..], ""),
+            };
+            let is_slow = slow.iter().any(|name| source.ends_with(format!("{name}.sac")));
+            if is_slow && std::env::var_os(variable).is_none() {
                 continue;
             }
             let name = format!("{} [{label}]", test_name(&folder, &reference));

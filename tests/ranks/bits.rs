@@ -1,7 +1,7 @@
 //! What programs print does not depend on ranks and their threads, bit by bit.
 //!
 //! Beside the programs in this folder, which print all digits of everything that ranks may share, those of `determinism/`. Every program is run alone, then
-//! on ranks and threads of all these numbers; ranks share every loop that they can. Programs of arrays in rows run once more where each rank computes every loop
+//! on so many ranks, of one thread or two; ranks share every loop that they can. Programs of arrays in rows run once more where each rank computes every loop
 //! that leaves rows nowhere as a whole, too, and compares.
 
 use std::path::Path;
@@ -10,8 +10,8 @@ use ravel_tests::ranks::{self, Build, Launcher};
 use ravel_tests::ways::{Way, of_processor};
 use ravel_tests::{Failed, Trial, files_below, repository, test_name};
 
-const RANKS: [usize; 4] = [2, 3, 4, 7];
-const THREADS: [&str; 2] = ["1", "2"];
+/// Numbers of ranks, and of the threads of each.
+const RANKS: [(usize, &str); 4] = [(2, "2"), (3, "1"), (4, "2"), (7, "1")];
 
 /// A way to run a program on ranks.
 #[derive(Clone, Copy)]
@@ -24,8 +24,7 @@ struct On {
 
 impl On {
     fn all(build: Build, is_of_rows: bool) -> Vec<On> {
-        let of = |ranks| THREADS.map(|threads| On { ranks, threads, check: "1" });
-        let mut all: Vec<On> = RANKS.into_iter().flat_map(of).collect();
+        let mut all: Vec<On> = RANKS.map(|(ranks, threads)| On { ranks, threads, check: "1" }).to_vec();
         if build == Build::Rows && is_of_rows {
             all.push(On { ranks: 3, threads: "2", check: "2" });
         }

@@ -34,7 +34,7 @@ impl Place {
     fn built(source: &str, how: Build) -> Result<Place, Failed> {
         let place = Place(tempfile::tempdir()?);
         fs::write(place.source(), source)?;
-        fs::create_dir(place.folder().join("tmp"))?;
+        fs::create_dir(place.temporary())?;
         let mut build = Command::new(ravel());
         build
             .arg("build")
@@ -62,6 +62,10 @@ impl Place {
         self.folder().join("p")
     }
 
+    fn temporary(&self) -> PathBuf {
+        self.folder().join("tmp")
+    }
+
     /// The program without a launcher.
     fn alone(&self, input: &[u8]) -> Result<Finished, Failed> {
         ravel_tests::finish(self.here(&mut Command::new(self.program())), input)
@@ -70,7 +74,7 @@ impl Place {
     fn mpirun(&self) -> Command {
         let mut command = Command::new(Launcher::OpenMpi.name());
         command.args(["-n", "3"]);
-        ranks::prepare(self.here(&mut command));
+        ranks::prepare(self.here(&mut command), &self.temporary());
         command
     }
 
@@ -90,13 +94,13 @@ impl Place {
     fn run(&self, ranks: &str) -> Command {
         let mut command = Command::new(ravel());
         command.args(["run", "--ranks", ranks]).arg(self.source());
-        ranks::prepare(self.here(&mut command));
+        ranks::prepare(self.here(&mut command), &self.temporary());
         command
     }
 
     /// What a command is told in any case: its folder, a place for temporary files of which nothing may be left, and to share all loops.
     fn here<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.current_dir(self.folder()).env("TMPDIR", self.folder().join("tmp"));
+        command.current_dir(self.folder()).env("TMPDIR", self.temporary());
         command.env("RAVEL_RANKS_CHECK", "1").env("RAVEL_RANKS_SHARE", "always").env("RAVEL_THREADS", "1")
     }
 
@@ -110,7 +114,7 @@ impl Place {
 
     fn without_rest(&self, finished: Finished) -> Result<Finished, Failed> {
         // Open MPI makes a folder for the sessions of each user, and keeps it.
-        let left = fs::read_dir(self.folder().join("tmp"))?.flatten().map(|entry| entry.file_name());
+        let left = fs::read_dir(self.temporary())?.flatten().map(|entry| entry.file_name());
         match left.into_iter().find(|name| !name.to_string_lossy().starts_with("ompi.")) {
             Some(left) => Err(format!("{} is left: {}", left.to_string_lossy(), finished.describe()).into()),
             None => Ok(finished),
@@ -378,7 +382,7 @@ fn wrong_libraries(launchers: &[Launcher]) -> Tested {
             &["started as 3 ranks, but this MPI library sees one", "RAVEL_MPI"],
         )?;
         let mut hydra = Command::new(Launcher::Mpich.name());
-        ranks::prepare(place.here(hydra.args(["-n", "3"]).arg(place.program())));
+        ranks::prepare(place.here(hydra.args(["-n", "3"]).arg(place.program())), &place.temporary());
         refused(
             hydra.env("RAVEL_MPI", Launcher::OpenMpi.library()),
             &place,
@@ -403,7 +407,7 @@ fn no_library() -> Tested {
     let place = Place::new(&format!("{HEAD}{HELLO}\n"))?;
     needs_no_library(&place, place.here(&mut Command::new(place.program())), "45\n")?;
     let mut one = Command::new(Launcher::OpenMpi.name());
-    ranks::prepare(place.here(one.args(["-n", "1"]).arg(place.program())));
+    ranks::prepare(place.here(one.args(["-n", "1"]).arg(place.program())), &place.temporary());
     needs_no_library(&place, &mut one, "45\n")?;
     let mut off = place.on_ranks(By::Mpirun);
     needs_no_library(&place, off.env("RAVEL_RANKS", "off"), "45\n45\n45\n")

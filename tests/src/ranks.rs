@@ -86,7 +86,7 @@ impl Launcher {
     pub fn command(self, ranks: usize, program: &Path) -> Command {
         let mut command = Command::new(self.name());
         command.args(["-n", &ranks.to_string()]).arg(program).env("RAVEL_MPI", self.library());
-        prepare(&mut command);
+        prepare(&mut command, program.parent().unwrap_or(Path::new(".")));
         // Open MPI does not look for other ways to talk, which takes a part of the time of a short program. Its way to start that is for one machine alone
         // ("isolated") crashes more often.
         command.env("OMPI_MCA_pml", "ob1").env("OMPI_MCA_btl", "self,vader");
@@ -95,9 +95,11 @@ impl Launcher {
     }
 }
 
-/// Lets a launcher run as root and with more ranks than cores, on this machine alone.
-pub fn prepare(command: &mut Command) {
+/// Lets a launcher run as root and with more ranks than cores, on this machine alone. What it writes goes into this folder, a temporary one.
+pub fn prepare(command: &mut Command, folder: &Path) {
     command.env("RAVEL_THREADS", "1");
+    // Those of Open MPI that run at the same time make and remove one folder else, of which one start in a hundred fails.
+    command.env("OMPI_MCA_orte_tmpdir_base", folder);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     // A container may forbid to read another process's memory, and then Open MPI says so on standard error.

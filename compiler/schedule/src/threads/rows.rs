@@ -62,13 +62,15 @@ impl Facts<'_> {
 
     /// What is planned for an array, with what intervals that are computed from WIR alone find beside it; nothing if these find rows elsewhere, or do not
     /// know. They may know less exactly: only a compiler under test stops there, to say that its plan may leave something out.
-    fn certified(&self, certified: &Reads, array: Value, mut planned: Vec<Reach>) -> Option<Vec<Reach>> {
+    fn certified(&self, certified: &Reads, index: Value, array: Value, mut planned: Vec<Reach>) -> Option<Vec<Reach>> {
         if certified.whole.contains(&array) {
             return None;
         }
+        // Rows that move with the index may be told as the same ones for all indices, too.
+        let has = |planned: &Reach, found: &Reach| planned.has(found) || planned.has(&self.for_all(found, index));
         for found in certified.rows.iter().filter(|read| read.array == array) {
             let found = Reach { factor: found.factor, base: found.base, low: found.low, high: found.high };
-            if planned.iter().any(|planned| planned.has(&found)) {
+            if planned.iter().any(|planned| has(planned, &found)) {
                 continue;
             }
             let reach = planned.iter_mut().find(|planned| planned.is_beside(&found))?;
@@ -76,6 +78,15 @@ impl Facts<'_> {
             *reach = reach.with(found);
         }
         Some(planned)
+    }
+
+    /// The rows that any index needs; an array has none below 0.
+    fn for_all(&self, reach: &Reach, index: Value) -> Reach {
+        let (first, last) = self.bounds(index);
+        let ends = [first, last].map(|index| index.saturating_mul(reach.factor));
+        let low = ends[0].min(ends[1]).saturating_add(reach.low);
+        let high = ends[0].max(ends[1]).saturating_add(reach.high);
+        Reach { factor: 0, low: if reach.base.is_none() { low.max(0) } else { low }, high, ..*reach }
     }
 
     /// The partitions of a with-loop in an order in which threads begin: those that are thin along many axes come last, and find out what became
@@ -141,8 +152,10 @@ impl Lower<'_, '_> {
                     continue;
                 }
                 let has_rows = ty.rank().is_some_and(|rank| rank > 0) && !self.is_view(v);
-                let planned = index.filter(|_| has_rows).and_then(|index| self.reaches(body, index, v));
-                let planned = planned.and_then(|planned| self.certified(&certified, v, planned));
+                let planned = index.filter(|_| has_rows).and_then(|index| {
+                    let planned = self.reaches(body, index, v)?;
+                    self.certified(&certified, index, v, planned)
+                });
                 let object = self.val(v);
                 match planned {
                     Some(planned) => found.extend(planned.into_iter().map(|reach| RowsRead { object, reach })),
