@@ -73,6 +73,37 @@ fn wrong_rules(way: Way) -> Result<(), Failed> {
     }
 }
 
+/// A loop over arrays, whose pragma is to come.
+const LOOP: &str = "\
+use MathArray: all;
+use AutoDiff: all;
+use StdIO: all;
+double[n] turned(double[n] x, int steps)
+{
+    for (t = 0; t < steps; t++) { x = sin(x) + x; }
+    return x;
+}
+int main() { x = [0.1, 0.2] ++ genarray([998], 0.3); print(sum(grad(sum(turned(x, 900)), x))); return 0; }
+";
+
+/// A loop that keeps 30 states of 900 needs a tenth of the memory, and gives the same numbers.
+fn checkpoints_keep_little(way: Way) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("loop.sac");
+    let run = |pragma: &str| -> Result<_, Failed> {
+        fs::write(&source, LOOP.replace("int main", &format!("{pragma}\nint main")))?;
+        let run = finish(&mut way.command(&source, ["--stats".to_string()], folder.path())?, b"")?;
+        let peak = run.stderr.split_once("peak ").and_then(|(_, rest)| rest.split_once(' '));
+        let peak = peak.and_then(|(bytes, _)| bytes.parse::<u64>().ok());
+        Ok((run.stdout.clone(), peak.ok_or_else(|| run.describe())?))
+    };
+    let (all, few) = (run("")?, run("#pragma checkpoint 30")?);
+    match all.0 == few.0 && few.1 * 10 < all.1 {
+        true => Ok(()),
+        false => Err(format!("{all:?}, with the pragma {few:?}").into()),
+    }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/gradients");
     let mut trials = Vec::new();
@@ -90,6 +121,10 @@ fn main() -> ExitCode {
     for (label, way) in ways::all() {
         if !matches!(way, Way::Executable { .. } | Way::Device) {
             trials.push(Trial::test(format!("wrong rules are found [{label}]"), move || wrong_rules(way)));
+        }
+        if matches!(way, Way::Jit { .. }) {
+            trials
+                .push(Trial::test(format!("checkpoints keep little [{label}]"), move || checkpoints_keep_little(way)));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -58,7 +58,7 @@ pub struct Func {
     pub noinline: bool,
     /// Calls become its body, however large that is.
     pub inline: bool,
-    /// How it is derived, if not by its body.
+    /// How its calls are derived, if not by its body in their place.
     pub rules: Rules,
     /// Some call of it may do I/O, touch a global or fault with `Fault::User`; such calls are ordered and never removed.
     pub effects: bool,
@@ -71,13 +71,17 @@ pub struct Func {
     pub n_syms: u32,
 }
 
-/// Functions that give the derivatives of calls of another one, in place of those of its body.
+/// Functions that give the derivatives of calls of another one, in place of those of its body; and what reverse mode keeps of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Of arguments, results and a cotangent for each real result: a cotangent for each argument of the rule.
     pub derivative: Option<Rule>,
     /// Of arguments, results and a tangent for each argument of the rule: a tangent for each real result.
     pub tangent: Option<Rule>,
+    /// Reverse mode keeps the arguments of a call alone, and runs the body again.
+    pub recompute: bool,
+    /// Reverse mode keeps so many states of a loop of the body at most.
+    pub checkpoint: Option<u32>,
 }
 
 /// One of the [`Rules`] of a function.
@@ -90,7 +94,7 @@ pub struct Rule {
 
 impl Rules {
     pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        *self == Rules::default()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {

@@ -37,6 +37,7 @@
 //!   `copysign` has the ratio of the signs in its first operand.
 //! - A function may have [`Rules`]: a call of it whose arguments depend on a parameter has the derivatives that the rule of this mode gives. Other
 //!   calls, and those in derivatives of the other mode, are as if there were no rule. No argument but those of the rule may depend on a parameter.
+//!   What they say of memory, `recompute` and `checkpoint`, changes no value.
 //!
 //! # Text
 //! `print` and `parse` are inverse; the form is shown in `tests/ir`.

@@ -197,6 +197,11 @@ impl<'a> Parser<'a> {
         self.func.effects = self.eat("effects");
         self.func.rules.derivative = self.rule("derivative")?;
         self.func.rules.tangent = self.rule("tangent")?;
+        self.func.rules.recompute = self.eat("recompute");
+        if self.eat("checkpoint") {
+            let states = self.next().parse().ok().filter(|n| *n > 0);
+            self.func.rules.checkpoint = Some(states.map_or_else(|| self.error("a number of states"), Ok)?);
+        }
         let body = self.func.body;
         let params = self.list("(", ")", Self::typed)?;
         self.func.regions[body].params = params;

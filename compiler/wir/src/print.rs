@@ -116,6 +116,12 @@ impl<'a> Printer<'a> {
                 let _ = write!(self.out, " {kind} {func} ({})", by.join(", "));
             }
         }
+        if func.rules.recompute {
+            self.out.push_str(" recompute");
+        }
+        if let Some(states) = func.rules.checkpoint {
+            let _ = write!(self.out, " checkpoint {states}");
+        }
         let params = self.typed_params(func.body);
         let results: Vec<String> = func.results().iter().map(|v| func.ty(*v).to_string()).collect();
         let _ = write!(self.out, " ({params}) -> ({}) ", results.join(", "));

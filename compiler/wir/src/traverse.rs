@@ -1,6 +1,7 @@
 //! Walking over operands and nested regions.
 
 use crate::ir::*;
+use smallvec::{SmallVec, smallvec};
 
 /// Visits the operands of a generator; one text serves shared and exclusive access.
 macro_rules! visit_generator {
@@ -159,14 +160,14 @@ impl Op {
     }
 
     /// Every directly nested region, in a fixed order: branches, loop bodies, part bodies, then fold functions.
-    pub fn regions(&self) -> Vec<Region> {
+    pub fn regions(&self) -> SmallVec<[Region; 2]> {
         match self {
-            Op::If { then, els, .. } => vec![*then, *els],
-            Op::Loop { body, .. } | Op::Derive { body, .. } => vec![*body],
+            Op::If { then, els, .. } => smallvec![*then, *els],
+            Op::Loop { body, .. } | Op::Derive { body, .. } => smallvec![*body],
             Op::With(with) => {
                 with.parts.iter().map(|p| p.body).chain(with.ops.iter().filter_map(WithOp::region)).collect()
             }
-            _ => Vec::new(),
+            _ => SmallVec::new(),
         }
     }
 

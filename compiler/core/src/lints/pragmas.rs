@@ -1,10 +1,13 @@
-//! Pragmas of kinds that neither Ravel nor other SaC compilers know.
+//! Pragmas without effect: of kinds that neither Ravel nor other SaC compilers know, and of functions where there is none in front.
 
 use super::Look;
 use super::{each_expr, names::each_stmt};
 use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 use ravel_syntax::PRAGMAS;
 use ravel_syntax::ast::*;
+
+/// Kinds that stand behind the function that they say something of.
+const OF_FUNCTIONS: [&str; 6] = ["associative", "checkpoint", "derivative", "fieldwise", "recompute", "tangent"];
 
 pub(super) fn unknown(file: &File, look: &mut Look<'_>) {
     if !look.is_on(Code::UnknownPragma) {
@@ -17,7 +20,10 @@ pub(super) fn unknown(file: &File, look: &mut Look<'_>) {
         match definition {
             Definition::ExternalTypedef(def) => def.pragmas.iter().for_each(|pragma| one(pragma, look)),
             Definition::Object(def) => def.pragmas.iter().for_each(|pragma| one(pragma, look)),
-            Definition::Pragma(pragma) => one(pragma, look),
+            Definition::Pragma(pragma) => {
+                of_nothing(pragma, look);
+                one(pragma, look);
+            }
             Definition::Function(function) => in_function(function, look),
             Definition::Load(_)
             | Definition::Offer(_)
@@ -46,6 +52,15 @@ fn in_function(function: &Function, look: &mut Look<'_>) {
     for with in loops {
         let parts = with.parts.iter().filter_map(|part| part.pragma.as_ref());
         with.pragma.iter().chain(parts).for_each(|pragma| one(pragma, look));
+    }
+}
+
+fn of_nothing(pragma: &Pragma, look: &mut Look<'_>) {
+    let name = &pragma.name;
+    if OF_FUNCTIONS.contains(&&*name.name) && look.has_name(name) {
+        let title = format!("there is no function in front of `#pragma {}`", name.name);
+        let report = Diagnostic::warning(Code::UnknownPragma, title).at(name.span, "it has no effect");
+        look.push(report.with_note("a pragma of a function stands behind the function"));
     }
 }
 

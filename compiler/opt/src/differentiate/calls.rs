@@ -5,7 +5,7 @@
 //! => %y = call @f (%x)  ..  %dx = call @g (%x, %y, %s)
 //! ```
 //!
-//! A function that calls itself and has no rule gets a function that derives it.
+//! A function that calls itself and has no rule, or is to run again, gets a function that derives it.
 //!
 //! ```text
 //!    f(%x) { .. %y = call @f (%x') .. }
@@ -21,6 +21,7 @@ use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::{Result, State};
 use crate::edit::{all_insts, reads_of, slice, syms_of};
 use crate::scalar::inline::{Inliner, copy_body};
+use ravel_source::Span;
 use ravel_types::{Affine, Elem, HashMap, HashSet, Scalar, Shape, Sym, Ty};
 use ravel_wir::{Func, FuncId, Inst, InstData, Mode, Module, Op, Region, RegionData, Rule, Rules, Value};
 
@@ -49,6 +50,8 @@ pub struct Calls {
     rules: Vec<Rules>,
     /// The bodies of rules, where these can stand in place: what does not read an argument need not have it.
     bodies: HashMap<FuncId, Func>,
+    /// What was done, and where, for people.
+    told: Vec<(Span, String)>,
 }
 
 impl Calls {
@@ -63,7 +66,19 @@ impl Calls {
             shows: showing(module),
             rules,
             bodies,
+            told: Vec::new(),
         }
+    }
+
+    /// What has been done since this was asked last, each once.
+    pub fn told(&mut self) -> Vec<(Span, String)> {
+        let mut told: Vec<(Span, String)> = Vec::new();
+        for remark in std::mem::take(&mut self.told) {
+            if !told.contains(&remark) {
+                told.push(remark);
+            }
+        }
+        told
     }
 
     /// The function that computes a derivative of another one.
@@ -181,7 +196,8 @@ fn derived(mut func: Func, key: &Key) -> Func {
     let yields = func.insts[inst].results.clone();
     func.regions[outer] = RegionData { params: all, insts, yields };
     func.body = outer;
-    func.noinline = false;
+    // In place, what runs again would be found to be there already.
+    func.noinline = func.rules.recompute;
     func.rules = Rules::default();
     func
 }
@@ -205,6 +221,11 @@ fn no_cotangent(func: &mut Func, elem: Elem) -> Inst {
 }
 
 impl State<'_> {
+    /// Says what was done with an instruction.
+    pub fn tell(&mut self, span: Span, what: impl Into<String>) {
+        self.calls.told.push((span, what.into()));
+    }
+
     fn derivative_of(&mut self, func: FuncId, mode: Mode, by: Vec<bool>, seeded: Vec<bool>) -> Result<FuncId> {
         let id = self.calls.want(Key { func, mode, by, seeded });
         match self.calls.is_endless() {
@@ -293,6 +314,7 @@ impl Reverse<'_> {
                 given.push(self.value(at, y, terms)?);
             }
         }
+        self.state.tell(call.span, "derived by its rule");
         let by: Vec<Value> = rule.by.iter().map(|k| args[*k as usize]).collect();
         let derivatives = self.state.apply_rule(at, rule.func, given, &by);
         for (v, g) in by.into_iter().zip(derivatives) {
@@ -329,8 +351,15 @@ impl Reverse<'_> {
         let shows = self.state.shows(func);
         let func = self.state.derivative_of(func, Mode::Reverse, by, seeded)?;
         let in_place = self.is_in_place(at, inst, &seeds);
+        self.state.tell(
+            span,
+            match in_place {
+                true => "derived where it is called: nothing of it is kept",
+                false => "its arguments are kept, and it runs again on the way back",
+            },
+        );
         if shows && !in_place {
-            return self.state.refuse("a function that calls itself and has effects would have them twice");
+            return self.state.refuse("a function that calls itself, or is to run again, would have its effects twice");
         }
         let varied: Vec<Value> = args.iter().copied().filter(|v| self.state.is_varied(*v)).collect();
         let types = results.iter().chain(&varied).map(|v| self.state.ty(*v)).collect();

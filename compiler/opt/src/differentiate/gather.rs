@@ -40,9 +40,18 @@ impl Reverse<'_> {
     pub fn gather(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Vec<Value>> {
         let mut values = Vec::new();
         for term in terms {
+            let span =
+                self.state.defs.inst(term.value).map_or(self.state.span, |inst| self.state.func.insts[inst].span);
             let value = match self.plan(at, of, &term) {
-                Some(plan) => self.gathered(at, &plan)?,
-                None => self.scattered(at, of, &term)?,
+                Some(plan) => {
+                    self.state.tell(span, "each element of the gradient gathers what comes from here");
+                    self.gathered(at, &plan)?
+                }
+                None => {
+                    self.state
+                        .tell(span, "adds to the gradient in pieces: no formula says which indices reach an element");
+                    self.scattered(at, of, &term)?
+                }
             };
             values.push(value);
         }

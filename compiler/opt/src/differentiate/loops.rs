@@ -114,6 +114,11 @@ impl Reverse<'_> {
                 .refuse("a loop that carries arrays of unknown rank has no derivative in reverse mode yet");
         };
         let stored: Vec<Value> = kept.iter().map(|v| original.get(v).copied().unwrap_or(*v)).collect();
+        let kept_by = match stored.is_empty() {
+            true => "its reverse loop needs nothing of its iterations".to_string(),
+            false => format!("keeps {} for each iteration", amount(self.state.func, &stored)),
+        };
+        self.state.tell(span, kept_by);
         let has_shape = |v: &Value| self.extents_outside(*v, &init).is_some();
         let (rows, stacks): (Vec<Value>, Vec<Value>) = stored.iter().partition(|v| has_shape(v));
         let tapes = self.record(at, (inst, body), &init, (&rows, &stacks), trip)?;
@@ -505,6 +510,17 @@ struct Stack {
     /// By iteration, where its array begins, and its extents.
     starts: Value,
     extents: Vec<Value>,
+}
+
+/// How many numbers and arrays some values are, in words.
+pub fn amount(func: &Func, values: &[Value]) -> String {
+    let numbers = values.iter().filter(|v| func.ty(**v).is_scalar()).count();
+    let several = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    match (numbers, values.len() - numbers) {
+        (0, arrays) => several(arrays, "array"),
+        (numbers, 0) => several(numbers, "number"),
+        (numbers, arrays) => format!("{} and {}", several(numbers, "number"), several(arrays, "array")),
+    }
 }
 
 /// Instructions that values need, as far as they are not computed from those that are kept.

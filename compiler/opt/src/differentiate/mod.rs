@@ -10,7 +10,7 @@
 //! Inner derivatives go first, so that an outer one sees ordinary code.
 //!
 //! Before: anything. After: no derivative, and no `detach`.
-//! Calls of functions that have a rule of this mode get calls of it; functions that call themselves get functions that derive them. After: no rule.
+//! Calls of functions that have a rule of this mode get its code; functions that call themselves, or run again, get functions that derive them. After: no rule.
 //! Refuses, as an error at the place: values of C functions.
 //!
 //! Worth: examples/mnist/derived (does not run without it).
@@ -27,6 +27,7 @@ mod loops;
 mod replay;
 mod reverse;
 mod scalar;
+mod segments;
 mod sequential;
 mod state;
 mod with;
@@ -61,6 +62,7 @@ fn is_derive(op: &Op) -> bool {
 }
 
 pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
+    segments::cut_loops(module);
     let mut inliner = Inliner::new(module);
     let mut calls = Calls::new(module, &inliner);
     let mut changed = false;
@@ -76,7 +78,9 @@ pub fn differentiate(module: &mut Module, cx: &mut Context) -> bool {
             if inliner.inline_within(&mut func, &module.funcs, inst, mode) {
                 continue;
             }
-            if let Err(refusal) = lower(&mut func, &mut calls, home, inst) {
+            let lowered = lower(&mut func, &mut calls, home, inst);
+            calls.told().into_iter().for_each(|(span, what)| cx.applied(span, what));
+            if let Err(refusal) = lowered {
                 module.funcs[id] = func;
                 cx.fail(refusal.span, refusal.why);
                 return true;

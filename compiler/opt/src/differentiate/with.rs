@@ -6,6 +6,7 @@
 
 use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelKind, Term};
 use crate::differentiate::folds::Fold;
+use crate::differentiate::loops::amount;
 use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::Result;
 use crate::edit::{Copier, any_inst};
@@ -287,6 +288,7 @@ impl Reverse<'_> {
             return Ok(());
         }
         let upper = upper.clone();
+        self.state.tell(self.state.span, format!("keeps {} for each index", amount(self.state.func, values)));
         let body = self.body_of(level, values);
         let mut ops = Vec::new();
         let mut types = Vec::new();

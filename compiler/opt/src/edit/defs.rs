@@ -26,7 +26,8 @@ pub struct Defs {
 
 impl Defs {
     pub fn new(func: &Func) -> Defs {
-        let mut defs = Defs { of: SecondaryMap::with_capacity(func.values.len()), loops: HashMap::default() };
+        let mut defs = Defs { of: SecondaryMap::new(), loops: HashMap::default() };
+        defs.of.resize(func.values.len());
         defs.add_region(func, func.body);
         defs
     }

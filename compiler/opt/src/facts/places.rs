@@ -6,6 +6,7 @@ use crate::facts::sums::same_sum;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use smallvec::SmallVec;
 
 /// One use of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,8 @@ pub struct Places {
     pub region_of: SecondaryMap<Inst, PackedOption<Region>>,
     /// The instruction that a region is part of.
     pub owner: SecondaryMap<Region, PackedOption<Inst>>,
-    uses: SecondaryMap<Value, Vec<Use>>,
+    /// Most values have one or two.
+    uses: SecondaryMap<Value, SmallVec<[Use; 2]>>,
     /// All with-loops, those inside others first, else in program order.
     pub withs: Vec<Inst>,
 }
@@ -34,6 +36,9 @@ impl Places {
             uses: SecondaryMap::new(),
             withs: Vec::new(),
         };
+        places.region_of.resize(func.insts.len());
+        places.owner.resize(func.regions.len());
+        places.uses.resize(func.values.len());
         places.visit(func, func.body);
         places
     }
@@ -154,7 +159,7 @@ impl Places {
     }
 
     pub fn uses(&self, value: Value) -> &[Use] {
-        self.uses.get(value).map_or(&[], Vec::as_slice)
+        self.uses.get(value).map_or(&[], SmallVec::as_slice)
     }
 
     /// Regions from `inner` outward, up to but without `outer`; none if `outer` does not enclose it.

@@ -51,19 +51,14 @@ pub fn unswitch(func: &mut Func, cx: &mut Context) -> bool {
 
 /// Instructions in the bodies of a with-loop, without the arms of branches on `cond`.
 fn size_beside(func: &Func, inst: Inst, cond: Value) -> usize {
-    let sizes = |regions: Vec<Region>| regions.into_iter().map(|region| size_of(func, region)).sum::<usize>();
+    let sizes =
+        |inst: Inst| func.insts[inst].op.regions().into_iter().map(|region| size_of(func, region)).sum::<usize>();
     let branches = |region: Region| {
         let is_one = |inner: &&Inst| matches!(func.insts[**inner].op, Op::If { cond: c, .. } if c == cond);
-        func.regions[region]
-            .insts
-            .iter()
-            .filter(is_one)
-            .map(|inner| sizes(func.insts[*inner].op.regions()))
-            .sum::<usize>()
+        func.regions[region].insts.iter().filter(is_one).map(|inner| sizes(*inner)).sum::<usize>()
     };
-    let bodies = func.insts[inst].op.regions();
-    let arms: usize = bodies.iter().map(|region| branches(*region)).sum();
-    sizes(bodies) - arms
+    let arms: usize = func.insts[inst].op.regions().iter().map(|region| branches(*region)).sum();
+    sizes(inst) - arms
 }
 
 /// The condition of a branch with a loop in a body, if it does not depend on the index.

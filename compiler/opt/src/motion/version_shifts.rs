@@ -17,7 +17,7 @@
 //! test, equal extents have several names until `cse` has, and which cuts folding then makes of its consumers is decided one after the other.
 //! Worth: tests/survey/with-loops/shifts (1.1 with Cranelift, 1.1 to 1.5 with LLVM, extents hidden).
 
-use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
+use crate::edit::{Copier, Defs, Emitter, Renames, size_of, slice};
 use crate::facts::{Places, Use, divides_by_constant, is_speculatable, same_int};
 use crate::fusion::fold_with_loops::fold_these;
 use crate::motion::version_no_wrap::{ORDINARY, visible_before};
@@ -159,6 +159,7 @@ fn quietly(cx: &mut Context, work: impl FnOnce(&mut Context) -> bool) -> bool {
 /// Whether an array of the stretch is folded in its new version.
 fn helps(func: &Func, stretch: &Stretch, copies: &HashMap<Value, Value>, cx: &mut Context) -> bool {
     let mut trial = func.clone();
+    leave_out_others(&mut trial, stretch);
     quietly(cx, |cx| {
         decide_cuts(&mut trial, cx);
         let defs = Defs::new(&trial);
@@ -167,6 +168,18 @@ fn helps(func: &Func, stretch: &Stretch, copies: &HashMap<Value, Value>, cx: &mu
         let producers: Vec<Inst> = made.filter(|inst| matches!(trial.insts[*inst].op, Op::With(_))).collect();
         fold_these(&mut trial, &producers, cx).changed
     })
+}
+
+/// Takes out what neither the versions of a stretch need nor checks, so that a trial costs what these cost and not what the function does.
+fn leave_out_others(func: &mut Func, stretch: &Stretch) {
+    let all = &func.regions[stretch.region].insts;
+    let both = (stretch.first..all.len()).find(|at| matches!(func.insts[all[*at]].op, Op::If { .. }));
+    let Some(both) = both.filter(|_| stretch.region == func.body) else { return };
+    let results = func.insts[all[both]].results.clone();
+    let needed =
+        slice(func, &all[..=both], results.iter().copied(), |inst| matches!(func.insts[inst].op, Op::Check { .. }));
+    func.regions[stretch.region].insts = needed;
+    func.regions[stretch.region].yields = results;
 }
 
 /// The stretches around arrays, in program order. None has a part of another one.

@@ -166,16 +166,17 @@ impl Inliner {
         Inliner { wanted: recursive.iter().map(|r| !r).collect() }
     }
 
-    /// Puts calls inside of an instruction in place, but those that have a rule for derivatives of this mode; whether there were any.
+    /// Puts calls inside of an instruction in place, but those that have a rule for derivatives of this mode, or are to run again; whether there were any.
     pub fn inline_within(&mut self, func: &mut Func, funcs: &PrimaryMap<FuncId, Func>, inst: Inst, mode: Mode) -> bool {
         // What differentiation has added calls itself.
         self.wanted.resize(funcs.len(), false);
-        let is_wanted = |(id, func): (FuncId, &Func)| self.wanted[number(id)] && func.rules.of(mode).is_none();
+        let stays = |func: &Func| func.rules.of(mode).is_some() || mode == Mode::Reverse && func.rules.recompute;
+        let is_wanted = |(id, func): (FuncId, &Func)| self.wanted[number(id)] && !stays(func);
         let wanted: Vec<bool> = funcs.iter().map(is_wanted).collect();
         let mut any = false;
         // Bodies that come in call others.
         loop {
-            let roots = func.insts[inst].op.regions();
+            let roots = func.insts[inst].op.regions().into_vec();
             if !inline_within(func, funcs, &wanted, roots, usize::MAX) {
                 return any;
             }

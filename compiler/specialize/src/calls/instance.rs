@@ -268,6 +268,10 @@ impl Spec<'_> {
         em.func.noinline = fun.noinline;
         // Other functions that are written for inlining are put in place before they get here.
         em.func.inline = fun.inline && !fun.noinline && self.is_ruled(fun);
+        if self.is_ruled(fun) {
+            em.func.rules.recompute = fun.derived.recompute;
+            em.func.rules.checkpoint = fun.derived.checkpoint.map(i32::unsigned_abs);
+        }
         let n_syms = key.symbols();
         let outer = std::mem::replace(&mut self.em, em);
         let (here, conditional, speculative) = (self.here, self.conditional, self.speculative);

@@ -17,9 +17,14 @@ use ravel_source::Span;
 use ravel_wir::{FuncId, Mode, Value};
 
 impl Spec<'_> {
-    /// Whether calls of a function stay calls, for derivatives to find them: it has a rule, and the program takes derivatives.
+    /// Whether calls of a function stay calls, for derivatives to find them: it says how these are derived, and the program takes derivatives.
     pub fn is_ruled(&mut self, fun: &Fun) -> bool {
-        if fun.derived.derivative.is_none() && fun.derived.tangent.is_none() {
+        let derived = &fun.derived;
+        if derived.derivative.is_none()
+            && derived.tangent.is_none()
+            && !derived.recompute
+            && derived.checkpoint.is_none()
+        {
             return false;
         }
         let program = self.program;
