@@ -75,6 +75,7 @@ fn wrong_rules(way: Way) -> Result<(), Failed> {
 
 /// A loop over arrays, whose pragma is to come.
 const LOOP: &str = "\
+use Array: all;
 use MathArray: all;
 use AutoDiff: all;
 use StdIO: all;

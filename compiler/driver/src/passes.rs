@@ -2,6 +2,7 @@
 
 use crate::files::read_text;
 use crate::pipeline::{Compilation, Failure};
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_opt::{PASSES, PassError};
 use ravel_wir::Module;
 use ravel_wir::parse::parse_module;
@@ -58,6 +59,12 @@ impl Compilation {
         })?;
         Ok(module)
     }
+}
+
+/// The report of what has no derivative, if that is what stopped the passes.
+pub(crate) fn no_derivative(error: &PassError) -> Option<Diagnostic> {
+    let PassError::Program { span, why } = error else { return None };
+    Some(Diagnostic::error(Code::NoDerivative, why).at(*span, "its derivative is asked for"))
 }
 
 /// A pass that is not there, or that left broken IR.

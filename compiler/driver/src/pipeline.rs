@@ -409,12 +409,14 @@ impl Compilation {
         }
         let optimized = self.timed("optimize", |_| ravel_opt::optimize_with(module, &settings));
         let (module, remarks) = match optimized {
-            Err(ravel_opt::PassError::Program { span, why }) => {
-                let report = Diagnostic::error(Code::NoDerivative, why).at(span, "its derivative is asked for");
+            Ok(done) => done,
+            Err(error) => {
+                let Some(report) = crate::passes::no_derivative(&error) else {
+                    return Err(crate::passes::failure(error));
+                };
                 self.diagnostics.push(report);
                 return Err(Failure::Source);
             }
-            other => other.map_err(crate::passes::failure)?,
         };
         self.with_loops.1 = ravel_opt::stats(&module).withs;
         if let Some(explanation) = &mut self.explanation {

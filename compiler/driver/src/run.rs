@@ -147,7 +147,8 @@ impl Compilation {
             false if self.explanation.is_some() => {
                 self.optimize(main.unwrap_or(roots).module).and_then(|module| self.nest(&module, false)).map(|_| ())
             }
-            false => Ok(()),
+            // Declared types may hide what calls know.
+            false => main.map_or(Ok(()), |look| self.look_at_derivatives(look.module)),
         };
         self.add_costs(program.main.is_some());
         self.finish_reports();
@@ -156,6 +157,15 @@ impl Compilation {
         }
         explained?;
         if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
+    }
+
+    /// Reports what has no derivative although a module asks for it.
+    fn look_at_derivatives(&mut self, module: Module) -> Result<(), Failure> {
+        let settings = ravel_opt::Settings { level: ravel_opt::Level::None, ..self.settings() };
+        let Err(error) = ravel_opt::optimize_with(module, &settings) else { return Ok(()) };
+        let Some(report) = crate::passes::no_derivative(&error) else { return Err(crate::passes::failure(error)) };
+        self.diagnostics.push(report);
+        Err(Failure::Source)
     }
 
     /// Compiles `main` of a file into the executable `output`.

@@ -43,17 +43,18 @@ impl Reverse<'_> {
             let span =
                 self.state.defs.inst(term.value).map_or(self.state.span, |inst| self.state.func.insts[inst].span);
             let value = match self.plan(at, of, &term) {
-                Some(plan) => {
-                    self.state.tell(span, "each element of the gradient gathers what comes from here");
-                    self.gathered(at, &plan)?
-                }
-                None => {
-                    self.state
-                        .tell(span, "adds to the gradient in pieces: no formula says which indices reach an element");
-                    self.scattered(at, of, &term)?
-                }
+                Some(plan) => Some(self.gathered(at, &plan)?),
+                None => self.alike(at, of, &term),
             };
-            values.push(value);
+            let what = match value {
+                Some(_) => "each element of the gradient gathers what comes from here",
+                None => "adds to the gradient in pieces: no formula says which indices reach an element",
+            };
+            self.state.tell(span, what);
+            values.push(match value {
+                Some(value) => value,
+                None => self.scattered(at, of, &term)?,
+            });
         }
         Ok(values)
     }
@@ -86,7 +87,7 @@ impl Reverse<'_> {
                 true => {
                     let array = self.guarded(at, term);
                     let ty = ravel_wir::cell_type(&self.state.ty(of), index.len());
-                    self.state.emit(at, Op::Sel { array, index: index.to_vec() }, ty)
+                    self.state.cell(at, array, index, ty)
                 }
                 false => {
                     let Some(plan) = self.plan(at, of, term) else {
@@ -481,6 +482,24 @@ impl Reverse<'_> {
             all = Some(self.state.both(at, all, holds));
         }
         all.unwrap_or(zero)
+    }
+
+    /// Indices that nobody knows the number of axes of, and that are those of the array itself.
+    fn alike(&mut self, at: Region, of: Value, term: &Term) -> Option<Value> {
+        let (&[level], Index::Vector(index)) = (&term.levels[..], &term.index) else { return None };
+        let LevelKind::Part(generator @ Generator::Dyn { .. }) = self.levels[level].kind.clone() else { return None };
+        let is_own = self.state.func.regions[self.levels[level].region].params.first() == Some(index);
+        if !is_own || term.guard.is_some() || !self.state.ty(term.value).is_scalar() {
+            return None;
+        }
+        let vector = self.state.vector_type();
+        let shape = self.state.emit(at, Op::ShapeVec(of), vector);
+        let body = self.body_of(level, &[term.value]);
+        // What is outside of the generator gets a zero.
+        let op = WithOp::Genarray { frame: Frame::Dyn(shape), cell: Some(Vec::new()), default: None };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+        let ty = self.state.ty(of);
+        Some(self.state.emit(at, Op::With(with), ty))
     }
 
     // What is not inverted.

@@ -17,7 +17,7 @@ use crate::edit::{Renames, insert_before, insts_where, reads_of, slice};
 use crate::loops::nest::Trip;
 use ravel_types::{Affine, BinOp, Elem, HashMap, HashSet, Shape, Ty};
 use ravel_wir::traverse::free_values;
-use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
+use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 /// What the length of an axis that nobody knows is taken to be.
 const LONG: u64 = 1 << 10;
@@ -109,9 +109,7 @@ impl Reverse<'_> {
             cut(&nodes, &needed)
         });
         let Some(kept) = kept else {
-            return self
-                .state
-                .refuse("a loop that carries arrays of unknown rank has no derivative in reverse mode yet");
+            return self.state.refuse("a loop that carries what cannot be kept has no derivative in reverse mode");
         };
         let stored: Vec<Value> = kept.iter().map(|v| original.get(v).copied().unwrap_or(*v)).collect();
         let kept_by = match stored.is_empty() {
@@ -135,7 +133,7 @@ impl Reverse<'_> {
                 Some(k) => self.state.emit(reverse, Op::Sel { array: tapes.rows[k], index: vec![t] }, ty),
                 None => {
                     let k = stacks.iter().position(|stack| stack == original).unwrap_or(0);
-                    self.popped(reverse, t, &tapes.stacks[k], ty)
+                    self.popped(reverse, t, &tapes.stacks, &tapes.stacks[k], ty)
                 }
             };
             renames.set(*v, read);
@@ -243,10 +241,10 @@ impl Reverse<'_> {
 
     fn store_cost(&self, v: Value) -> Option<u64> {
         let ty = self.state.func.ty(v);
-        if ty.elem == Elem::Handle || ty.rank().is_none() {
+        if ty.elem == Elem::Handle {
             return None;
         }
-        let extents = ty.shape.extents()?;
+        let Some(extents) = ty.shape.extents() else { return Some(DEAREST) };
         let length = |extent: &Affine| extent.as_const().map_or(LONG, |n| n.max(0) as u64);
         let count = extents.iter().fold(1u64, |n, extent| n.saturating_mul(length(extent)));
         Some(count.saturating_mul(ty.elem.bytes() as u64).clamp(1, DEAREST))
@@ -300,7 +298,18 @@ impl Reverse<'_> {
         let one = self.state.int(body, 1);
         next.push(self.state.bin(body, BinOp::Add, number, one));
         let mut places = Vec::new();
-        for v in stacks {
+        // The shape of an array of unknown rank is a vector that is kept like others.
+        let stacks_given = stacks;
+        let mut stacks = stacks.to_vec();
+        let mut shapes: HashMap<Value, usize> = HashMap::default();
+        for v in stacks_given {
+            if self.state.ty(*v).rank().is_none() {
+                let vector = self.state.vector_type();
+                shapes.insert(*v, stacks.len());
+                stacks.push(self.state.emit(body, Op::ShapeVec(*v), vector));
+            }
+        }
+        for v in &stacks {
             let top = self.state.func.add_param(body, int.clone());
             let extents = self.state.extents(body, *v, 0);
             let elem = self.state.ty(*v).elem;
@@ -308,7 +317,9 @@ impl Reverse<'_> {
             let ty = Ty::new(elem, Shape::Known(vec![length]));
             let longer = self.longer(&ty);
             let data = self.state.func.add_param(body, longer);
-            let (above, all) = self.pushed(body, (data, top), *v, &extents);
+            let shape = shapes.get(v).map(|at| stacks[*at]);
+            let count = self.count_of(body, shape, &extents);
+            let (above, all) = self.pushed(body, (data, top), *v, count);
             begin.extend([zero, self.state.zeros(front, vec![first], ty)]);
             next.extend([above, all]);
             places.push(rows.len());
@@ -368,28 +379,54 @@ impl Reverse<'_> {
         for v in &made {
             self.state.home[*v] = at.into();
         }
-        let recording = Recording { inst, rows: given.to_vec(), stacks: stacks.to_vec(), trip, made: made.clone() };
+        let recording =
+            Recording { inst, rows: given.to_vec(), stacks: stacks_given.to_vec(), trip, made: made.clone() };
         self.recordings.push(recording);
         let tapes = made[1 + 2 * stacks.len()..].to_vec();
         let stacks = places.into_iter().enumerate().map(|(k, first)| {
             let rank = self.state.func.ty(stacks[k]).rank().unwrap_or(0);
-            Stack { data: made[2 + 2 * k], starts: tapes[first], extents: tapes[first + 1..=first + rank].to_vec() }
+            let extents = tapes[first + 1..=first + rank].to_vec();
+            Stack { data: made[2 + 2 * k], starts: tapes[first], extents, shape: shapes.get(&stacks[k]).copied() }
         });
         let stacks = stacks.collect();
         Ok(Tapes { rows: tapes, stacks, count: made[0] })
     }
 
-    /// Puts an array behind what a vector has below `top`; gives the new top and the vector.
-    fn pushed(&mut self, at: Region, (data, top): (Value, Value), v: Value, extents: &[Value]) -> (Value, Value) {
-        let ty = self.state.ty(v);
+    /// How many elements an array of these extents has, or of this shape.
+    fn count_of(&mut self, at: Region, shape: Option<Value>, extents: &[Value]) -> Value {
         let mut count = self.state.int(at, 1);
-        for n in extents {
-            count = self.state.bin(at, BinOp::Mul, count, *n);
-        }
+        let Some(shape) = shape else {
+            for n in extents {
+                count = self.state.bin(at, BinOp::Mul, count, *n);
+            }
+            return count;
+        };
+        let int = Ty::scalar(Elem::I32);
+        let body = self.state.branch();
+        let k = self.state.func.add_param(body, int.clone());
+        let n = self.state.emit(body, Op::Sel { array: shape, index: vec![k] }, int.clone());
+        self.state.func.regions[body].yields = vec![n];
+        let zero = self.state.int(at, 0);
+        let rank = self.state.emit(at, Op::Extent { array: shape, axis: 0 }, int.clone());
+        let generator = Generator::Known { lower: vec![zero], upper: vec![rank], step: None, width: None };
+        let ops = vec![WithOp::Fold { combine: Combine::Op(BinOp::Mul), neutral: count, stop: None }];
+        self.state.emit(at, Op::With(With { parts: vec![Part { generator, body }], ops, ordered: false }), int)
+    }
+
+    /// Puts an array of so many elements behind what a vector has below `top`; gives the new top and the vector.
+    fn pushed(&mut self, at: Region, (data, top): (Value, Value), v: Value, count: Value) -> (Value, Value) {
+        let ty = self.state.ty(v);
         let above = self.state.bin(at, BinOp::Add, top, count);
         let room = self.grown(at, data, above);
         let flat = match ty.rank() {
             Some(1) => v,
+            None => {
+                let one = Ty::new(Elem::I32, Shape::Known(vec![Affine::constant(1)]));
+                let shape = self.state.emit(at, Op::Array(vec![count]), one);
+                let length = Affine::sym(self.state.func.fresh_sym());
+                let flat = Ty::new(ty.elem, Shape::Known(vec![length]));
+                self.state.emit(at, Op::ReshapeDyn { array: v, shape }, flat)
+            }
             _ => {
                 let length = Affine::sym(self.state.func.fresh_sym());
                 let flat = Ty::new(ty.elem, Shape::Known(vec![length]));
@@ -409,16 +446,18 @@ impl Reverse<'_> {
     }
 
     /// What an iteration has put on a stack.
-    fn popped(&mut self, at: Region, t: Value, stack: &Stack, ty: Ty) -> Value {
+    fn popped(&mut self, at: Region, t: Value, stacks: &[Stack], stack: &Stack, ty: Ty) -> Value {
+        let shape = stack.shape.map(|shape| {
+            let vector = self.state.vector_type();
+            self.popped(at, t, stacks, &stacks[shape], vector)
+        });
         let int = Ty::scalar(Elem::I32);
         let start = self.state.emit(at, Op::Sel { array: stack.starts, index: vec![t] }, int.clone());
-        let mut count = self.state.int(at, 1);
         let mut extents = Vec::new();
         for tape in &stack.extents {
-            let n = self.state.emit(at, Op::Sel { array: *tape, index: vec![t] }, int.clone());
-            count = self.state.bin(at, BinOp::Mul, count, n);
-            extents.push(n);
+            extents.push(self.state.emit(at, Op::Sel { array: *tape, index: vec![t] }, int.clone()));
         }
+        let count = self.count_of(at, shape, &extents);
         let body = self.state.branch();
         let k = self.state.func.add_param(body, int);
         let from = self.state.bin(body, BinOp::Add, start, k);
@@ -433,7 +472,10 @@ impl Reverse<'_> {
         }
         let length = Affine::sym(self.state.func.fresh_sym());
         let flat = self.state.emit(at, Op::With(with), Ty::new(ty.elem, Shape::Known(vec![length])));
-        self.state.emit(at, Op::Reshape { array: flat, shape: extents }, ty)
+        match shape {
+            Some(shape) => self.state.emit(at, Op::ReshapeDyn { array: flat, shape }, ty),
+            None => self.state.emit(at, Op::Reshape { array: flat, shape: extents }, ty),
+        }
     }
 
     /// A constant that may stand in a body, made again.
@@ -510,6 +552,8 @@ struct Stack {
     /// By iteration, where its array begins, and its extents.
     starts: Value,
     extents: Vec<Value>,
+    /// The stack of the shape, of an array of unknown rank.
+    shape: Option<usize>,
 }
 
 /// How many numbers and arrays some values are, in words.

@@ -99,6 +99,16 @@ impl<'f> State<'f> {
         self.emits(region, op, vec![ty])[0]
     }
 
+    /// The element or cell at an index, also of an array whose rank nobody knows.
+    pub fn cell(&mut self, region: Region, array: Value, index: &[Value], ty: Ty) -> Value {
+        if self.func.ty(array).rank().is_some() {
+            return self.emit(region, Op::Sel { array, index: index.to_vec() }, ty);
+        }
+        let length = ravel_types::Affine::constant(index.len() as i32);
+        let index = self.emit(region, Op::Array(index.to_vec()), Ty::new(Elem::I32, Shape::Known(vec![length])));
+        self.emit(region, Op::SelDyn { array, index }, ty)
+    }
+
     pub fn constant(&mut self, region: Region, value: Scalar) -> Value {
         self.emit(region, Op::Const(value), Ty::scalar(value.elem()))
     }

@@ -129,11 +129,13 @@ impl Reverse<'_> {
                         Some(Seed::Terms(of, terms)) => self.at_place(body, *of, terms, &data.params)?,
                         Some(Seed::Array(array)) => {
                             let ty = self.state.ty(cell);
-                            let op = match &part.generator {
-                                Generator::Known { .. } => Op::Sel { array: *array, index: data.params.clone() },
-                                Generator::Dyn { .. } => Op::SelDyn { array: *array, index: data.params[0] },
+                            let g = match &part.generator {
+                                Generator::Known { .. } => self.state.cell(body, *array, &data.params, ty),
+                                Generator::Dyn { .. } => {
+                                    let op = Op::SelDyn { array: *array, index: data.params[0] };
+                                    self.state.emit(body, op, ty)
+                                }
                             };
-                            let g = self.state.emit(body, op, ty);
                             self.mask(g, *array);
                             g
                         }
@@ -318,7 +320,7 @@ impl Reverse<'_> {
     }
 
     /// A body of its own that yields values of a level.
-    fn body_of(&mut self, level: Level, values: &[Value]) -> Region {
+    pub fn body_of(&mut self, level: Level, values: &[Value]) -> Region {
         let params = self.state.func.regions[self.levels[level].region].params.clone();
         let region = self.state.func.regions.push(RegionData::default());
         let mut copier = Copier::default();
@@ -459,7 +461,7 @@ impl Reverse<'_> {
         let index: Vec<Value> =
             frame.iter().map(|_| self.state.func.add_param(region, Ty::scalar(ravel_types::Elem::I32))).collect();
         self.state.settle(region);
-        let cell = self.state.emit(region, Op::Sel { array: rest, index }, ty.clone());
+        let cell = self.state.cell(region, rest, &index, ty.clone());
         self.state.func.regions[region].yields = vec![cell];
         let lower = vec![zero; frame.len()];
         let generator = Generator::Known { lower, upper: frame.clone(), step: None, width: None };
