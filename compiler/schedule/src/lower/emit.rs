@@ -89,6 +89,13 @@ impl Reach {
         self.is_beside(other) && self.with(*other).is_narrow()
     }
 
+    /// The rows that another one beside it does not have, below and above these.
+    pub fn without(self, other: &Reach) -> impl Iterator<Item = Reach> {
+        let below = Reach { high: self.high.min(other.low.saturating_sub(1)), ..self };
+        let above = Reach { low: self.low.max(other.high.saturating_add(1)), ..self };
+        [below, above].into_iter().filter(|rows| rows.low <= rows.high)
+    }
+
     /// Does it have all rows of another one?
     pub fn has(&self, other: &Reach) -> bool {
         self.is_beside(other) && self.low <= other.low && other.high <= self.high

@@ -66,11 +66,9 @@ impl Facts<'_> {
         if certified.whole.contains(&array) {
             return None;
         }
-        // Rows that move with the index may be told as the same ones for all indices, too.
-        let has = |planned: &Reach, found: &Reach| planned.has(found) || planned.has(&self.for_all(found, index));
         for found in certified.rows.iter().filter(|read| read.array == array) {
             let found = Reach { factor: found.factor, base: found.base, low: found.low, high: found.high };
-            if planned.iter().any(|planned| has(planned, &found)) {
+            if self.has_all(&planned, index, found) {
                 continue;
             }
             let reach = planned.iter_mut().find(|planned| planned.is_beside(&found))?;
@@ -78,6 +76,15 @@ impl Facts<'_> {
             *reach = reach.with(found);
         }
         Some(planned)
+    }
+
+    /// Does a plan have these rows? Those that move with the index may be told as the same ones for all indices, too.
+    fn has_all(&self, planned: &[Reach], index: Value, found: Reach) -> bool {
+        let mut left: Vec<Reach> = Some(found).filter(|rows| rows.low <= rows.high).into_iter().collect();
+        for planned in planned.iter().filter(|planned| planned.is_beside(&found)) {
+            left = left.into_iter().flat_map(|rows| rows.without(planned)).collect();
+        }
+        left.iter().all(|rows| planned.iter().any(|planned| planned.has(&self.for_all(rows, index))))
     }
 
     /// The rows that any index needs; an array has none below 0.
