@@ -123,7 +123,7 @@ fn run(func: &Func, body: Region, captured: &[Value], trip: Option<Trip>) -> Fun
             let rest = e.distance(start, &trip);
             let is_last = e.int_op(BinOp::Le, rest, length);
             let far = e.int_op(if trip.step > 0 { BinOp::Add } else { BinOp::Sub }, start, length);
-            let last = e.again(trip.end);
+            let last = e.here(trip.end);
             let stop = e.emit(Op::Select { cond: is_last, then: last, els: far }, Ty::scalar(Elem::I32));
             let next = func.regions[body].yields[trip.counter + 1];
             let mut e = Emitter { func: &mut func, defs: &mut defs, out: &mut end, span };
@@ -161,14 +161,9 @@ fn run(func: &Func, body: Region, captured: &[Value], trip: Option<Trip>) -> Fun
 }
 
 impl Emitter<'_> {
-    /// A constant that may stand in a body, made again.
-    fn again(&mut self, v: Value) -> Value {
-        self.defs.int(self.func, v).map_or(v, |k| self.int(k))
-    }
-
     /// How far the end of a loop is from a counter.
     fn distance(&mut self, counter: Value, trip: &Trip) -> Value {
-        let (counter, end) = (self.again(counter), self.again(trip.end));
+        let (counter, end) = (self.here(counter), self.here(trip.end));
         let (low, high) = if trip.step > 0 { (counter, end) } else { (end, counter) };
         self.int_op(BinOp::Sub, high, low)
     }

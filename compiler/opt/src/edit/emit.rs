@@ -104,7 +104,7 @@ impl Emitter<'_> {
     }
 
     /// A constant as one of its own, other values as they are.
-    fn here(&mut self, v: Value) -> Value {
+    pub fn here(&mut self, v: Value) -> Value {
         self.defs.int(self.func, v).map_or(v, |k| self.int(k))
     }
 }
