@@ -26,6 +26,14 @@ struct Plan<'t> {
     guard: Option<Value>,
 }
 
+/// Whether one row is reached at most, along some axis.
+fn is_thin(plan: &Plan) -> bool {
+    plan.inverse.target.iter().any(|bounds| {
+        let is_row = |low: &Quotient, high: &Quotient| low.by == 1 && high.by == 1 && low.of == high.of;
+        bounds.lower.iter().any(|low| bounds.upper.iter().any(|high| is_row(low, high)))
+    })
+}
+
 /// Forms of integers in terms of parameters of levels and of what is there at a place.
 struct Forms<'r, 's> {
     reverse: &'r mut Reverse<'s>,
@@ -36,27 +44,40 @@ struct Forms<'r, 's> {
 }
 
 impl Reverse<'_> {
-    /// Values whose sum the terms are; all of them are inside of levels.
-    pub fn gather(&mut self, at: Region, of: Value, terms: Vec<Term>) -> Result<Vec<Value>> {
-        let mut values = Vec::new();
-        for term in terms {
+    /// Adds terms to a total; all of them are inside of levels. In loops, what reaches a few rows changes these alone.
+    pub fn gather(&mut self, at: Region, of: Value, terms: Vec<Term>, total: Option<Value>) -> Result<Option<Value>> {
+        let is_repeated = self.is_repeated(at);
+        let (mut total, mut thin) = (total, Vec::new());
+        for term in &terms {
             let span =
                 self.state.defs.inst(term.value).map_or(self.state.span, |inst| self.state.func.insts[inst].span);
-            let value = match self.plan(at, of, &term) {
-                Some(plan) => Some(self.gathered(at, &plan)?),
-                None => self.alike(at, of, &term),
-            };
-            let what = match value {
-                Some(_) => "each element of the gradient gathers what comes from here",
-                None => "adds to the gradient in pieces: no formula says which indices reach an element",
+            let mut is_gathered = true;
+            match self.plan(at, of, term) {
+                Some(plan) if is_repeated && is_thin(&plan) => thin.push(plan),
+                Some(plan) => {
+                    let value = self.gathered(at, &plan, None)?;
+                    total = Some(self.plus(at, total, value));
+                }
+                None => {
+                    let value = self.alike(at, of, term);
+                    is_gathered = value.is_some();
+                    let value = match value {
+                        Some(value) => value,
+                        None => self.scattered(at, of, term)?,
+                    };
+                    total = Some(self.plus(at, total, value));
+                }
+            }
+            let what = match is_gathered {
+                true => "each element of the gradient gathers what comes from here",
+                false => "adds to the gradient in pieces: no formula says which indices reach an element",
             };
             self.state.tell(span, what);
-            values.push(match value {
-                Some(value) => value,
-                None => self.scattered(at, of, &term)?,
-            });
         }
-        Ok(values)
+        for plan in thin {
+            total = Some(self.gathered(at, &plan, total)?);
+        }
+        Ok(total)
     }
 
     /// Whether the adjoint of an array can be told element by element, from what is cheap to compute at each index: it is not made then.
@@ -142,6 +163,13 @@ impl Reverse<'_> {
             let params = forms.reverse.state.func.regions[forms.reverse.levels[*level].region].params.clone();
             for (axis, &param) in params.iter().enumerate() {
                 let (low, high) = (forms.of(lower[axis])?, forms.of(upper[axis])?);
+                if step.is_none() && high == low.plus(1) {
+                    // A single index is no variable.
+                    forms.vars.push(param);
+                    forms.known.insert(param, low.clone());
+                    steps.push((param, low));
+                    continue;
+                }
                 let by = match &step {
                     Some(step) => i64::from(forms.reverse.state.defs.int(forms.reverse.state.func, step[axis])?),
                     None => 1,
@@ -216,13 +244,14 @@ impl Reverse<'_> {
         v
     }
 
-    /// A with-loop over the array.
-    fn gathered(&mut self, at: Region, plan: &Plan) -> Result<Value> {
+    /// A with-loop over the array, which is added to what is there already.
+    fn gathered(&mut self, at: Region, plan: &Plan, to: Option<Value>) -> Result<Value> {
         let ty = self.state.ty(plan.of);
         let lead = plan.target.len();
         if lead == 0 {
             let mut values = HashMap::default();
-            return self.cell(at, plan, &mut values);
+            let value = self.cell(at, plan, &mut values)?;
+            return Ok(self.plus(at, to, value));
         }
         let body = self.state.branch();
         let mut values = HashMap::default();
@@ -254,12 +283,22 @@ impl Reverse<'_> {
         }
         self.state.settle(body);
         self.state.defs.add_region(self.state.func, body);
-        let cell = self.cell(body, plan, &mut values)?;
+        let mut cell = self.cell(body, plan, &mut values)?;
+        if let Some(array) = to {
+            let index = self.state.func.regions[body].params.clone();
+            let ty = self.state.ty(cell);
+            let old = self.state.emit(body, Op::Sel { array, index }, ty);
+            cell = self.state.add(body, old, cell);
+        }
         self.state.func.regions[body].yields = vec![cell];
         let cell = (lead == plan.extents.len()).then(Vec::new).unwrap_or_else(|| plan.extents[lead..].to_vec());
         let generator = Generator::Known { lower, upper, step: None, width: None };
-        let frame = Frame::Known(plan.extents[..lead].to_vec());
-        let op = WithOp::Genarray { frame, cell: Some(cell), default: None };
+        let op = match to {
+            Some(array) => WithOp::Modarray { array },
+            None => {
+                WithOp::Genarray { frame: Frame::Known(plan.extents[..lead].to_vec()), cell: Some(cell), default: None }
+            }
+        };
         let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
         Ok(self.state.emit(at, Op::With(with), ty))
     }

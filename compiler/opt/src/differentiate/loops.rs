@@ -87,6 +87,7 @@ impl Reverse<'_> {
         let (forward, backward) = (all[..end].to_vec(), all[end..].to_vec());
         let wanted: Vec<Value> = next.iter().chain(&totals).copied().collect();
         let backward = slice(self.state.func, &backward, wanted.iter().copied(), |_| false);
+        self.ask_outside(once, &backward, &init);
         let mut made: HashSet<Value> = own.params.iter().copied().collect();
         made.extend(forward.iter().flat_map(|i| self.state.func.insts[*i].results.clone()));
         let reads = backward.iter().flat_map(|i| reads_of(self.state.func, *i)).chain(wanted.iter().copied());
@@ -181,6 +182,31 @@ impl Reverse<'_> {
             self.contribute(adjoints, *v, Term::here(*g));
         }
         Ok(())
+    }
+
+    /// Asks arrays from in front of a loop for extents that they have in common with arrays of its iterations, which would have to be kept for that.
+    fn ask_outside(&mut self, once: Region, backward: &[Inst], init: &[Value]) {
+        let mut insts = backward.to_vec();
+        for inst in backward {
+            for nested in self.state.func.insts[*inst].op.regions() {
+                insts.extend(insts_where(self.state.func, nested, |_| true).into_iter().map(|(_, inst)| inst));
+            }
+        }
+        for inst in insts {
+            let Op::Extent { array, axis } = self.state.func.insts[inst].op else { continue };
+            if !self.state.is_made_in(array, once) {
+                continue;
+            }
+            let ty = self.state.ty(array);
+            let Some(extent) = ty.shape.extents().and_then(|extents| extents.get(axis as usize)) else { continue };
+            let same = init.iter().find_map(|v| {
+                let axis = self.state.func.ty(*v).shape.extents()?.iter().position(|e| e == extent)?;
+                Some((*v, axis as u32))
+            });
+            if let Some((array, axis)) = same {
+                self.state.func.insts[inst].op = Op::Extent { array, axis };
+            }
+        }
     }
 
     /// Lets loops inside of a body write the tapes that those of its copy have got, so that an outer iteration keeps tapes and no loop runs again.

@@ -26,6 +26,7 @@ mod keep;
 mod loops;
 mod replay;
 mod reverse;
+mod rows;
 mod scalar;
 mod segments;
 mod sequential;
@@ -124,6 +125,9 @@ fn lower(func: &mut Func, calls: &mut Calls, home: Region, inst: Inst) -> Result
     let mut state = State::new(func, calls);
     state.spread(body);
     state.put_in_order(body)?;
+    if mode == Mode::Reverse {
+        state.take_rows(body);
+    }
     state.settle(body);
     let yields = state.func.regions[body].yields.clone();
     let reals: Vec<Value> = yields.iter().copied().filter(|v| state.func.ty(*v).elem.is_float()).collect();

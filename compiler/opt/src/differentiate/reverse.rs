@@ -37,6 +37,11 @@ impl<'s> Reverse<'s> {
         self.levels.push(LevelData { region, kind, kept: HashMap::default() })
     }
 
+    /// Whether code runs once for each iteration of a loop, where arrays are changed in place.
+    pub fn is_repeated(&self, at: Region) -> bool {
+        self.iterations.contains(at) || self.serial.contains(at)
+    }
+
     /// Adds a term to the adjoint of a value, if that is wanted.
     pub fn contribute(&self, adjoints: &mut Adjoints, to: Value, term: Term) {
         if self.state.is_varied(to) {
@@ -304,7 +309,7 @@ impl<'s> Reverse<'s> {
         // What is dear runs once where it can.
         let heavy = self.is_heavy(inst);
         let wanted: Vec<Value> = seeds.iter().flatten().flat_map(|(g, guard)| [*g].into_iter().chain(*guard)).collect();
-        let is_serial = self.iterations.contains(at) || self.serial.contains(at);
+        let is_serial = self.is_repeated(at);
         let in_place = heavy && !is_serial && self.is_in_place(at, inst, &wanted);
         // By branch, what it contributes.
         let mut sides = Vec::new();
@@ -476,9 +481,7 @@ impl<'s> Reverse<'s> {
                 (false, _) => inside.push(term),
             }
         }
-        for value in self.gather(at, of, inside)? {
-            total = Some(self.plus(at, total, value));
-        }
+        total = self.gather(at, of, inside, total)?;
         let mut total = match total {
             Some(total) => total,
             None => self.state.zeros_like(at, of, 0),
@@ -498,7 +501,7 @@ impl<'s> Reverse<'s> {
         term.guard.is_some() || self.masked.contains(term.value) || term.levels.iter().any(is_branch)
     }
 
-    fn plus(&mut self, at: Region, total: Option<Value>, value: Value) -> Value {
+    pub fn plus(&mut self, at: Region, total: Option<Value>, value: Value) -> Value {
         match total {
             Some(total) => self.state.add(at, total, value),
             None => value,

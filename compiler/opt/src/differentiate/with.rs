@@ -8,10 +8,18 @@ use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelKind, Term};
 use crate::differentiate::folds::Fold;
 use crate::differentiate::loops::amount;
 use crate::differentiate::reverse::Reverse;
+use crate::differentiate::rows::is_next;
 use crate::differentiate::state::Result;
 use crate::edit::{Copier, any_inst};
 use ravel_types::{BinOp, Ty};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
+
+/// What a partition with a single index along some axes replaces, taken from a cotangent.
+struct Row {
+    value: Value,
+    /// The axes of the others.
+    axes: Vec<usize>,
+}
 
 /// The cotangent of a result of a with-loop.
 enum Seed {
@@ -49,6 +57,22 @@ impl Reverse<'_> {
                 _ => Seed::Array(self.value(at, y, terms)?),
             }));
         }
+        // Where loops change arrays in place, rows are taken from the cotangent before they become zero there.
+        let mut rows = Vec::new();
+        for (op, seed) in with.ops.iter().zip(&seeds) {
+            let mut of_parts = Vec::new();
+            for part in &with.parts {
+                of_parts.push(match (op, seed) {
+                    (WithOp::Modarray { array }, Some(Seed::Array(g)))
+                        if self.is_repeated(at) && self.state.is_varied(*array) =>
+                    {
+                        self.row_of(at, *g, part)
+                    }
+                    _ => None,
+                });
+            }
+            rows.push(of_parts);
+        }
         // The adjoints of what operators begin with.
         for (op, seed) in with.ops.iter().zip(&seeds) {
             match (op, seed) {
@@ -71,6 +95,8 @@ impl Reverse<'_> {
         }
         let joint = self.is_joint(at, with, &seeds);
         for number in 0..with.parts.len() {
+            let seeds: Vec<(Option<&Seed>, Option<&Row>)> =
+                seeds.iter().zip(&rows).map(|(seed, rows)| (seed.as_ref(), rows[number].as_ref())).collect();
             self.part(at, (inst, number), with, &seeds, joint && with.parts.len() == 1, adjoints)?;
         }
         Ok(())
@@ -92,7 +118,7 @@ impl Reverse<'_> {
         at: Region,
         (inst, number): (Inst, usize),
         with: &With,
-        seeds: &[Option<Seed>],
+        seeds: &[(Option<&Seed>, Option<&Row>)],
         joint: bool,
         adjoints: &mut Adjoints,
     ) -> Result<()> {
@@ -106,14 +132,14 @@ impl Reverse<'_> {
         };
         let data = self.state.func.regions[body].clone();
         // Cells are numbered where an extreme is looked for.
-        let is_numbered = seeds.iter().flatten().any(|seed| matches!(seed, Seed::Fold(Fold::Extreme { .. }, ..)));
+        let is_numbered = seeds.iter().any(|(seed, _)| matches!(seed, Some(Seed::Fold(Fold::Extreme { .. }, ..))));
         let (sizes, start) = match is_numbered {
             true => (self.state.sizes(at, part), self.state.start_of(at, with, number)),
             false => (Vec::new(), self.state.int(at, 0)),
         };
         let is_singular = self.is_singular(part.body);
         let mut inner = Adjoints::default();
-        for (&cell, seed) in data.yields.iter().zip(seeds) {
+        for (&cell, (seed, row)) in data.yields.iter().zip(seeds) {
             if !self.state.is_varied(cell) {
                 continue;
             }
@@ -130,6 +156,10 @@ impl Reverse<'_> {
                         Some(Seed::Array(array)) => {
                             let ty = self.state.ty(cell);
                             let g = match &part.generator {
+                                Generator::Known { .. } if let Some(row) = row => {
+                                    let index: Vec<Value> = row.axes.iter().map(|k| data.params[*k]).collect();
+                                    self.state.cell(body, row.value, &index, ty)
+                                }
                                 Generator::Known { .. } => self.state.cell(body, *array, &data.params, ty),
                                 Generator::Dyn { .. } => {
                                     let op = Op::SelDyn { array: *array, index: data.params[0] };
@@ -424,6 +454,33 @@ impl Reverse<'_> {
             Some(k) if self.state.is_made_in(v, self.levels[level].region) => self.state.int(at, k),
             _ => v,
         }
+    }
+
+    /// The row that a partition replaces, unless it may replace several.
+    fn row_of(&mut self, at: Region, g: Value, part: &Part) -> Option<Row> {
+        let Generator::Known { lower, upper, step: None, width: None } = &part.generator else { return None };
+        let rank = self.state.ty(g).rank()?;
+        let axes: Vec<usize> = (0..lower.len()).filter(|k| !is_next(&self.state, lower[*k], upper[*k])).collect();
+        if axes.len() == lower.len() || axes.is_empty() || rank != lower.len() {
+            return None;
+        }
+        let extents = self.state.extents(at, g, 0);
+        let ty = self.state.ty(g);
+        let body = self.state.branch();
+        let mut index = lower.clone();
+        for k in &axes {
+            index[*k] = self.state.func.add_param(body, Ty::scalar(ravel_types::Elem::I32));
+        }
+        self.state.settle(body);
+        let element = self.state.emit(body, Op::Sel { array: g, index }, Ty::scalar(ty.elem));
+        self.state.func.regions[body].yields = vec![element];
+        let of = |values: &[Value]| axes.iter().map(|k| values[*k]).collect::<Vec<Value>>();
+        let generator = Generator::Known { lower: of(lower), upper: of(upper), step: None, width: None };
+        let op = WithOp::Genarray { frame: Frame::Known(of(&extents)), cell: Some(Vec::new()), default: None };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+        let shape = axes.iter().filter_map(|k| ty.shape.extents()?.get(*k).cloned()).collect();
+        let value = self.state.emit(at, Op::With(with), Ty::new(ty.elem, ravel_types::Shape::Known(shape)));
+        Some(Row { value, axes })
     }
 
     /// The cotangent of an array that partitions of a with-loop have replaced cells of.

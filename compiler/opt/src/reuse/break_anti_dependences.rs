@@ -8,7 +8,7 @@
 //! Extents are asked of an array before it is given away: to an update, a call, or a loop that changes it.
 //!
 //! So it is behind a modarray, for what none of its partitions replaces. Rows that were taken before the update serve as well: of `%r = sel %a, [%p]`
-//! before it, `sel %a, [%p, %j]` behind it is `sel %r, [%j]`.
+//! before it, `sel %a, [%p, %j]` behind it is `sel %r, [%j]`. The row that an update replaces is taken where it is read later.
 //!
 //! Simplification looks through updates, so that selections are known early; but an update is made in place only where nobody
 //! reads the old array any more. Once everything is simple, what is left of these selections goes back.
@@ -23,7 +23,7 @@ use crate::facts::{Places, Use};
 use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
+use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp, cell_type};
 
 pub const PASS: Pass = Pass::of(
     "break-anti-dependences",
@@ -107,18 +107,21 @@ fn read_again(func: &mut Func, cx: &mut Context) -> bool {
         }
         let Some(later) = later_selections(func, (&defs, &places), region, update, array, &boxes) else { continue };
         let new = func.insts[update].results[0];
+        let mut replaced = None;
         for (inst, from) in &later {
+            let (source, lead) = match *from {
+                From::Updated => (new, 0),
+                From::Row(row, lead) => (row, lead),
+                From::Replaced(lead) => {
+                    (*replaced.get_or_insert_with(|| row_before(func, region, update, array, lead)), lead)
+                }
+            };
             if let Op::Sel { array, index } = &mut func.insts[*inst].op {
-                match *from {
-                    From::Updated => {
-                        *array = new;
-                        // The next update looks at it again.
-                        uses[new] += 1;
-                    }
-                    From::Row(row, lead) => {
-                        *array = row;
-                        index.drain(..lead);
-                    }
+                *array = source;
+                index.drain(..lead);
+                if source == new {
+                    // The next update looks at it again.
+                    uses[new] += 1;
                 }
             }
         }
@@ -138,6 +141,21 @@ enum From {
     Updated,
     /// In a row of it that was taken before, whose index has this length.
     Row(Value, usize),
+    /// In the row that the update replaces.
+    Replaced(usize),
+}
+
+/// Takes the row that an update replaces, in front of it.
+fn row_before(func: &mut Func, region: Region, update: Inst, array: Value, lead: usize) -> Value {
+    let index = match &func.insts[update].op {
+        Op::Update { index, .. } => index[..lead].to_vec(),
+        _ => Vec::new(),
+    };
+    let ty = cell_type(func.ty(array), lead);
+    let span = func.insts[update].span;
+    let row = func.make_inst(Op::Sel { array, index }, vec![ty], span);
+    insert_before(func, region, update, [row]);
+    func.insts[row].results[0]
 }
 
 /// Indices that an update writes, along the first axes: one, or those from the first to before the second.
@@ -207,6 +225,10 @@ fn later_selections(
         })
         .filter(|(row, _)| !func.ty(*row).is_scalar())
         .collect();
+    let replaced = match written {
+        [Written::At(index)] => Some(&index[..]),
+        _ => None,
+    };
     let mut found = Vec::new();
     let mut fits = true;
     let mut see = |inst: Inst| {
@@ -218,6 +240,9 @@ fn later_selections(
                         found.push((inst, From::Updated))
                     }
                     Some((row, lead)) => found.push((inst, From::Row(*row, lead.len()))),
+                    None if replaced.is_some_and(|lead| lead.len() < index.len() && index.starts_with(lead)) => {
+                        found.push((inst, From::Replaced(replaced.map_or(0, <[Value]>::len))));
+                    }
                     None => fits = false,
                 }
             }

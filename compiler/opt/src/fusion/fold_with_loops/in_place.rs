@@ -40,6 +40,40 @@ fn is_its_own(func: &Func, places: &Places, with: (Inst, &With), array: Value) -
     })
 }
 
+/// Whether the result is part of an array that changes in place behind the producer, before a consumer runs: a row that was put aside.
+pub fn reads_what_changes(
+    func: &Func,
+    places: &Places,
+    (producer, k): (Inst, usize),
+    sites: &[(Inst, Option<Region>)],
+) -> bool {
+    let Some(home) = places.home(producer) else { return false };
+    let Some(rank) = func.ty(func.insts[producer].results[k]).rank() else { return false };
+    let insts = &func.regions[home].insts;
+    let place = |inst: Inst| places.within(home, inst).and_then(|inst| insts.iter().position(|other| *other == inst));
+    let arrays = with_of(func, producer).parts.iter().flat_map(|part| arrays_read(func, part.body));
+    arrays.filter(|array| func.ty(*array).rank().is_some_and(|n| n > rank)).any(|array| {
+        // The last to use the array changes it.
+        let mut last: Option<usize> = None;
+        for user in places.uses(array) {
+            match user {
+                Use::Operand(inst) => match place(*inst) {
+                    Some(at) => last = last.max(Some(at)),
+                    None => return false,
+                },
+                Use::Yield(_) => return false,
+            }
+        }
+        let Some(last) = last else { return false };
+        let changes = match &func.insts[insts[last]].op {
+            Op::Update { array: taken, .. } => *taken == array,
+            Op::With(with) => with.ops.iter().any(|op| matches!(op, WithOp::Modarray { array: taken } if *taken == array)),
+            _ => false,
+        };
+        changes && place(producer).is_some_and(|at| at < last) && sites.iter().any(|(site, _)| place(*site) > Some(last))
+    })
+}
+
 /// Whether the with-loop changes less than half of an array that is used by nothing else: an edge, a row.
 fn changes_part(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize) -> bool {
     let with = with_of(func, producer);

@@ -20,7 +20,7 @@ mod in_place;
 mod refusal;
 mod shared;
 
-use self::in_place::loses_its_place;
+use self::in_place::{loses_its_place, reads_what_changes};
 use self::refusal::Refusal;
 use self::shared::work_for_others;
 use crate::edit::{Copier, Defs, push_op, replace_inst};
@@ -283,7 +283,9 @@ fn check(
     if in_loops && !reads_only_what_stays(func, places, with) {
         return Err(Refusal::Replaced);
     }
-    if is_kept && loses_its_place(func, places, defs, (producer, k), outermosts) {
+    if reads_what_changes(func, places, (producer, k), &outermosts)
+        || is_kept && loses_its_place(func, places, defs, (producer, k), outermosts)
+    {
         return Err(Refusal::InPlace);
     }
     match undecided.is_empty() {
