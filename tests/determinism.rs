@@ -80,6 +80,9 @@ impl Program {
         let executable = folder.path().join("program");
         let definitions = self.definitions.iter().flat_map(|definition| ["-D", definition]);
         let mut build = Command::new(ravel());
+        if let Some(linker) = std::env::var_os("RAVEL_TEST_CC") {
+            build.env("CC", linker);
+        }
         build.arg("build").args(definitions).args(["--backend", backend, "-o"]).arg(&executable).arg(&self.source);
         let built = finish(build.current_dir(folder.path()), b"")?;
         if built.status != 0 {

@@ -1,7 +1,9 @@
 //! Golden programs ([`ravel_tests::programs`]) in every way that there is. Every program runs on the
-//! reference interpreter, through the JIT on one and on two threads, and as a built executable (some of them without a C compiler as well), and must do the
+//! reference interpreter and through the JIT on one and on two threads, and must do the
 //! same each time; through LLVM too if `ravel` was built with it, and with every with-loop that can run there on an OpenCL device if
-//! there is one. The expected outputs are derived from the language reference, never recorded from a run.
+//! there is one. Programs that read or end with a status, and every sixth one, are built as executables, too, some of them without a C compiler
+//! (`RAVEL_EXECUTABLES=all` builds every one; those that threads have to do with `determinism` builds anyway).
+//! The expected outputs are derived from the language reference, never recorded from a run.
 
 use std::fs;
 use std::process::ExitCode;
@@ -19,20 +21,26 @@ fn run(program: &Golden, way: Way) -> Result<(), Failed> {
     program.compare(&run)
 }
 
+/// Every so many programs are built as executables: their code is that in memory.
+const BUILT: usize = 6;
+
 /// Every so many programs are attached to copies of `ravel`, too: their code is that of other executables.
 const ATTACHED: usize = 10;
 
 fn main() -> ExitCode {
     let folder = repository().join("tests/golden");
-    let ways = ways::all();
-    let attached = ways::attached();
+    let is_all = std::env::var("RAVEL_EXECUTABLES").is_ok_and(|asked| asked == "all");
+    let (ways, executables, attached) = (ways::in_memory(), ways::executables(), ways::attached());
     let mut trials = Vec::new();
     for (n, output) in files_below(&folder, "out").into_iter().enumerate() {
         let program = Golden::load(&output);
         // C code of a program needs a C compiler.
         let is_tried =
             n % ATTACHED == 0 && !fs::read_to_string(&program.source).unwrap_or_default().contains("linkobj");
-        for &(label, way) in ways.iter().chain(attached.iter().filter(|_| is_tried)) {
+        let has_ends = !program.arguments.is_empty() || !program.input.is_empty() || program.status != 0;
+        let is_built = is_all || has_ends || n % BUILT == 0;
+        let more = executables.iter().filter(|_| is_built).chain(attached.iter().filter(|_| is_tried));
+        for &(label, way) in ways.iter().chain(more) {
             let program = program.clone();
             let name = format!("{} [{label}]", test_name(&folder, &output));
             trials.push(Trial::test(name, move || run(&program, way)));

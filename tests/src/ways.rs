@@ -57,19 +57,46 @@ pub fn of_processor() -> Vec<&'static str> {
 /// The ways to make executables without a C compiler, by name.
 #[must_use]
 pub fn attached() -> Vec<(&'static str, Way)> {
-    let label = |backend: &str| &*format!("{backend}-attached").leak();
-    of_processor().into_iter().map(|backend| (label(backend), Way::Attached { backend })).collect()
+    let name = |backend: &str| &*format!("{backend}-attached").leak();
+    of_processor().into_iter().map(|backend| (name(backend), Way::Attached { backend })).collect()
 }
 
-/// The ways that this machine and this build of `ravel` have, by name. Names of the default backend's ways are short. Code in memory runs on one
-/// thread and executables on two: the code is the same.
+/// The name of a way; those of the default backend are short.
+fn label(at: usize, backend: &str, way: &'static str) -> &'static str {
+    if at == 0 { way } else { format!("{backend}-{way}").leak() }
+}
+
+/// The ways without a linker that this machine and this build of `ravel` have, by name: code in memory on one and on two threads, of other backends than the
+/// default one on two alone, for their code is the same.
+#[must_use]
+pub fn in_memory() -> Vec<(&'static str, Way)> {
+    let mut ways = vec![("interp", Way::Interpreter)];
+    for (at, backend) in of_processor().into_iter().enumerate() {
+        if at == 0 {
+            ways.push(("jit", Way::Jit { backend, threads: 1 }));
+        }
+        ways.push((label(at, backend, "jit-2"), Way::Jit { backend, threads: 2 }));
+    }
+    if has_device() {
+        ways.push(("opencl", Way::Device));
+    }
+    ways
+}
+
+/// Executables, by name.
+#[must_use]
+pub fn executables() -> Vec<(&'static str, Way)> {
+    let backends = of_processor().into_iter().enumerate();
+    backends.map(|(at, backend)| (label(at, backend, "build"), Way::Executable { backend })).collect()
+}
+
+/// The ways that this machine and this build of `ravel` have, by name. Code in memory runs on one thread and executables on two: the code is the same.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Way)> {
     let mut ways = vec![("interp", Way::Interpreter)];
     for (at, backend) in of_processor().into_iter().enumerate() {
-        let label = |way: &'static str| if at == 0 { way } else { &*format!("{backend}-{way}").leak() };
-        ways.push((label("jit"), Way::Jit { backend, threads: 1 }));
-        ways.push((label("build"), Way::Executable { backend }));
+        ways.push((label(at, backend, "jit"), Way::Jit { backend, threads: 1 }));
+        ways.push((label(at, backend, "build"), Way::Executable { backend }));
     }
     if has_device() {
         ways.push(("opencl", Way::Device));

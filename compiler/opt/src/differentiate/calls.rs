@@ -327,7 +327,7 @@ impl Reverse<'_> {
 
     /// Whether the adjoint code of an instruction can take its place, with cotangents that are there in front of it.
     pub fn is_in_place(&mut self, at: Region, inst: Inst, seeds: &[Value]) -> bool {
-        !self.iterations.contains(at) && self.state.raise(at, inst, seeds)
+        !self.is_repeated(at) && self.state.raise(at, inst, seeds)
     }
 
     pub fn call(&mut self, at: Region, inst: Inst, adjoints: &mut Adjoints) -> Result<()> {

@@ -39,7 +39,7 @@ impl Reverse<'_> {
         }
         let span = self.state.span;
         // One iteration, forward and then in reverse.
-        let (once, names) = self.state.copy(body);
+        let (once, _) = self.state.copy_with_checks(body);
         self.iterations.insert(once);
         let forward = self.state.func.regions[once].insts.clone();
         let own = self.state.func.regions[once].clone();
@@ -63,7 +63,6 @@ impl Reverse<'_> {
                 outside.push((v, g));
             }
         }
-        let first = self.recordings.len();
         self.sweep(once, &forward, &mut inner)?;
         self.state.span = span;
         let mut next = Vec::new();
@@ -80,11 +79,14 @@ impl Reverse<'_> {
                 totals.push(total);
             }
         }
+        let trip = Trip::of(self.state.func, &self.state.defs, inst);
+        let counter = trip.map(|trip| own.params[trip.counter]);
+        // The loop itself does what the forward part does now: loops inside have got tapes, branches give what was kept in them.
+        let (forward, backward) = self.halves(once, &forward);
+        let (body, original) = self.forward_part(own.params.clone(), &forward, own.yields.clone());
+        self.state.func.insts[inst].op = Op::Loop { init: init.clone(), body };
+        self.state.drop_checks(once);
         // What the adjoint code needs of the forward part.
-        let all = self.state.func.regions[once].insts.clone();
-        // Loops inside have got tapes in front of them.
-        let end = forward.last().and_then(|last| all.iter().position(|i| i == last)).map_or(0, |at| at + 1);
-        let (forward, backward) = (all[..end].to_vec(), all[end..].to_vec());
         let wanted: Vec<Value> = next.iter().chain(&totals).copied().collect();
         let backward = slice(self.state.func, &backward, wanted.iter().copied(), |_| false);
         self.ask_outside(once, &backward, &init);
@@ -94,22 +96,7 @@ impl Reverse<'_> {
         let mut needed: Vec<Value> = reads.filter(|v| made.contains(v)).collect();
         needed.sort();
         needed.dedup();
-        let trip = Trip::of(self.state.func, &self.state.defs, inst);
-        let counter = trip.map(|trip| own.params[trip.counter]);
-        let mut original: HashMap<Value, Value> = names.iter().map(|(old, new)| (*new, *old)).collect();
-        self.record_inside(body, first, &mut original)?;
-        // Arrays that a loop around changes would have to be kept whole for each of its iterations: elements that are read are kept instead.
-        let is_changing = |r: &Self, v: &Value| {
-            !r.state.ty(*v).is_scalar() && r.state.home[*v].expand().is_some_and(|home| r.iterations.contains(home))
-        };
-        let mut changing: Vec<Value> = free_values(self.state.func, once).into_iter().collect();
-        changing.retain(|v| is_changing(self, v));
-        let nodes = self.nodes(once, (&forward, &own.params), counter, &original, &changing);
-        let kept = cut(&nodes, &needed).or_else(|| {
-            let nodes = self.nodes(once, (&forward, &own.params), counter, &original, &[]);
-            cut(&nodes, &needed)
-        });
-        let Some(kept) = kept else {
+        let Some(kept) = self.chosen(once, (&forward, &own.params), counter, &needed) else {
             return self.state.refuse("a loop that carries what cannot be kept has no derivative in reverse mode");
         };
         let stored: Vec<Value> = kept.iter().map(|v| original.get(v).copied().unwrap_or(*v)).collect();
@@ -209,57 +196,69 @@ impl Reverse<'_> {
         }
     }
 
-    /// Lets loops inside of a body write the tapes that those of its copy have got, so that an outer iteration keeps tapes and no loop runs again.
-    fn record_inside(&mut self, body: Region, first: usize, original: &mut HashMap<Value, Value>) -> Result<()> {
-        for number in first..self.recordings.len() {
-            let recording = self.recordings[number].clone();
-            let results = self.state.func.insts[recording.inst].results.clone();
-            // Copies of copies have no original here.
-            let Some(inst) = results.first().and_then(|v| self.state.defs.inst(*original.get(v)?)) else { continue };
-            let of = |v: Value| original.get(&v).copied().unwrap_or(v);
-            let here = insts_where(self.state.func, body, |op| matches!(op, Op::Loop { .. }));
-            let Some((at, _)) = here.into_iter().find(|(_, i)| *i == inst) else { continue };
-            let Op::Loop { init, body: inner } = self.state.func.insts[inst].op.clone() else { continue };
-            let rows: Vec<Value> = recording.rows.iter().map(|v| of(*v)).collect();
-            let stacks: Vec<Value> = recording.stacks.iter().map(|v| of(*v)).collect();
-            let trip = recording.trip.map(|trip| Trip { start: of(trip.start), end: of(trip.end), ..trip });
-            self.state.settle(at);
-            self.state.settle(inner);
-            let before = self.state.func.insts[inst].results.len();
-            self.record(at, (inst, inner), &init, (&rows, &stacks), trip)?;
-            let made = self.state.func.insts[inst].results[before..].to_vec();
-            original.extend(recording.made.iter().copied().zip(made));
-        }
-        Ok(())
+    /// Instructions of a region up to the last one of its forward part, and those behind it.
+    pub fn halves(&self, region: Region, forward: &[Inst]) -> (Vec<Inst>, Vec<Inst>) {
+        let all = &self.state.func.regions[region].insts;
+        // Loops have got tapes in front of them.
+        let end = forward.last().and_then(|last| all.iter().position(|i| i == last)).map_or(0, |at| at + 1);
+        (all[..end].to_vec(), all[end..].to_vec())
     }
 
-    /// The values of an iteration for the choice of what is kept. Loops that have got tapes of which the forward code has none run again.
+    /// A copy of a forward part that takes the place of the code it came from, and by value its copy.
+    pub fn forward_part(
+        &mut self,
+        params: Vec<Value>,
+        insts: &[Inst],
+        yields: Vec<Value>,
+    ) -> (Region, HashMap<Value, Value>) {
+        let part = self.state.func.regions.push(RegionData { params, insts: insts.to_vec(), yields });
+        self.state.copy_with_checks(part)
+    }
+
+    /// What is kept of an iteration, or of a branch of one.
+    pub fn chosen(
+        &self,
+        once: Region,
+        (forward, params): (&[Inst], &[Value]),
+        counter: Option<Value>,
+        needed: &[Value],
+    ) -> Option<Vec<Value>> {
+        // Arrays that a loop around changes would have to be kept whole for each of its iterations: elements that are read are kept instead.
+        let is_changing = |v: &Value| {
+            !self.state.func.ty(*v).is_scalar()
+                && self.state.home[*v].expand().is_some_and(|home| home != once && self.is_repeated(home))
+        };
+        let mut changing: Vec<Value> = forward.iter().flat_map(|inst| reads_of(self.state.func, *inst)).collect();
+        changing.retain(is_changing);
+        changing.sort();
+        changing.dedup();
+        let with = |changing: &[Value]| cut(&self.nodes(once, (forward, params), counter, changing), needed);
+        with(&changing).or_else(|| with(&[]))
+    }
+
+    /// The values of an iteration for the choice of what is kept. No loop runs again.
     fn nodes(
         &self,
         once: Region,
         (forward, params): (&[Inst], &[Value]),
         counter: Option<Value>,
-        original: &HashMap<Value, Value>,
         changing: &[Value],
     ) -> Vec<Node> {
         let func = &*self.state.func;
         let mut nodes = Vec::new();
-        let cost = |v: Value| if original.contains_key(&v) { self.store_cost(v) } else { None };
         nodes.extend(changing.iter().map(|v| Node { value: *v, cost: None, operands: None }));
         for &p in params {
             let operands = (counter == Some(p)).then(Vec::new);
-            nodes.push(Node { value: p, cost: cost(p), operands });
+            nodes.push(Node { value: p, cost: self.store_cost(p), operands });
         }
         for &inst in forward {
-            let results = &func.insts[inst].results;
-            let is_new = results.iter().any(|v| !original.contains_key(v));
             let is_outside = matches!(func.insts[inst].op, Op::Native { .. } | Op::GlobalGet(_));
-            let is_again = is_new || (!self.is_heavy(inst) && !is_outside);
+            let is_again = !self.is_heavy(inst) && !is_outside;
             let is_source = |v: &Value| self.state.is_made_in(*v, once) || changing.contains(v);
             let operands: Option<Vec<Value>> =
                 is_again.then(|| reads_of(func, inst).into_iter().filter(is_source).collect());
-            for &v in results {
-                nodes.push(Node { value: v, cost: cost(v), operands: operands.clone() });
+            for &v in &func.insts[inst].results {
+                nodes.push(Node { value: v, cost: self.store_cost(v), operands: operands.clone() });
             }
         }
         nodes
@@ -302,7 +301,6 @@ impl Reverse<'_> {
         trip: Option<Trip>,
     ) -> Result<Tapes> {
         let int = Ty::scalar(Elem::I32);
-        let given = rows;
         // In front of the loop.
         let front = self.state.branch();
         let zero = self.state.int(front, 0);
@@ -325,10 +323,10 @@ impl Reverse<'_> {
         next.push(self.state.bin(body, BinOp::Add, number, one));
         let mut places = Vec::new();
         // The shape of an array of unknown rank is a vector that is kept like others.
-        let stacks_given = stacks;
+        let given = stacks;
         let mut stacks = stacks.to_vec();
         let mut shapes: HashMap<Value, usize> = HashMap::default();
-        for v in stacks_given {
+        for v in given {
             if self.state.ty(*v).rank().is_none() {
                 let vector = self.state.vector_type();
                 shapes.insert(*v, stacks.len());
@@ -405,9 +403,6 @@ impl Reverse<'_> {
         for v in &made {
             self.state.home[*v] = at.into();
         }
-        let recording =
-            Recording { inst, rows: given.to_vec(), stacks: stacks_given.to_vec(), trip, made: made.clone() };
-        self.recordings.push(recording);
         let tapes = made[1 + 2 * stacks.len()..].to_vec();
         let stacks = places.into_iter().enumerate().map(|(k, first)| {
             let rank = self.state.func.ty(stacks[k]).rank().unwrap_or(0);
@@ -550,17 +545,6 @@ impl Reverse<'_> {
     }
 }
 
-/// What a loop was made to write.
-#[derive(Clone)]
-pub struct Recording {
-    inst: Inst,
-    rows: Vec<Value>,
-    stacks: Vec<Value>,
-    trip: Option<Trip>,
-    /// The results that it has got.
-    made: Vec<Value>,
-}
-
 /// An axis of an array that has an extent; none for a constant.
 type Place = Option<(Value, u32)>;
 
@@ -594,7 +578,7 @@ pub fn amount(func: &Func, values: &[Value]) -> String {
 }
 
 /// Instructions that values need, as far as they are not computed from those that are kept.
-fn slice_without(func: &Func, insts: &[Inst], values: &[Value], kept: &[Value]) -> Vec<Inst> {
+pub fn slice_without(func: &Func, insts: &[Inst], values: &[Value], kept: &[Value]) -> Vec<Inst> {
     let mut needed: HashSet<Value> = values.iter().copied().filter(|v| !kept.contains(v)).collect();
     let mut found = Vec::new();
     for &inst in insts.iter().rev() {

@@ -1,11 +1,12 @@
 //! Reverse mode: from the last instruction to the first, what an adjoint of a result adds to those of the operands.
 
 use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelData, LevelKind, Term};
-use crate::differentiate::loops::Recording;
+use crate::differentiate::loops::slice_without;
 use crate::differentiate::scalar::Step;
 use crate::differentiate::state::{Result, State, outside};
+use crate::edit::{Renames, reads_of, slice};
 use cranelift_entity::{EntitySet, PrimaryMap};
-use ravel_types::{BinOp, HashMap, Shape, Ty, UnOp};
+use ravel_types::{BinOp, HashMap, HashSet, Shape, Ty, UnOp};
 use ravel_wir::{Inst, Op, Region, Value, cell_type};
 
 pub struct Reverse<'s> {
@@ -17,8 +18,6 @@ pub struct Reverse<'s> {
     pub iterations: EntitySet<Region>,
     /// Branches inside of these.
     pub serial: EntitySet<Region>,
-    /// Loops that have got tapes.
-    pub recordings: Vec<Recording>,
 }
 
 impl<'s> Reverse<'s> {
@@ -29,7 +28,6 @@ impl<'s> Reverse<'s> {
             masked: EntitySet::new(),
             iterations: EntitySet::new(),
             serial: EntitySet::new(),
-            recordings: Vec::new(),
         }
     }
 
@@ -311,6 +309,8 @@ impl<'s> Reverse<'s> {
         let wanted: Vec<Value> = seeds.iter().flatten().flat_map(|(g, guard)| [*g].into_iter().chain(*guard)).collect();
         let is_serial = self.is_repeated(at);
         let in_place = heavy && !is_serial && self.is_in_place(at, inst, &wanted);
+        let is_kept = heavy && is_serial;
+        let mut forwards = Vec::new();
         // By branch, what it contributes.
         let mut sides = Vec::new();
         for (number, region) in regions.into_iter().enumerate() {
@@ -319,6 +319,7 @@ impl<'s> Reverse<'s> {
                     self.state.settle(region);
                     region
                 }
+                false if is_kept => self.state.copy_with_checks(region).0,
                 false => self.state.copy(region).0,
             };
             if is_serial {
@@ -332,7 +333,9 @@ impl<'s> Reverse<'s> {
                 }
             }
             let insts = self.state.func.regions[copy].insts.clone();
+            let results = self.state.func.regions[copy].yields.clone();
             self.sweep(copy, &insts, &mut inner)?;
+            forwards.push((insts, results));
             let outward: Vec<_> = inner.rest().into_iter().filter(|(v, _)| !self.state.is_made_in(*v, copy)).collect();
             let level = self.level(copy, LevelKind::Branch(cond, number == 0));
             sides.push((copy, level, outward));
@@ -411,6 +414,9 @@ impl<'s> Reverse<'s> {
         if now.is_empty() && kept.is_empty() {
             return Ok(());
         }
+        if is_kept {
+            self.keep_in_branches(inst, cond, [sides[0].0, sides[1].0], forwards);
+        }
         let types: Vec<Ty> = now.iter().chain(kept.iter().map(|(_, v)| v)).map(|v| self.state.ty(*v)).collect();
         let made = match in_place {
             true => {
@@ -433,6 +439,70 @@ impl<'s> Reverse<'s> {
             adjoints.add(v, Term::here(g));
         }
         Ok(())
+    }
+
+    /// Lets a branch in a loop give what its adjoint code needs of it, so that neither runs twice. `copies` are its arms, each with adjoint code
+    /// behind its forward part.
+    fn keep_in_branches(
+        &mut self,
+        inst: Inst,
+        cond: Value,
+        copies: [Region; 2],
+        forwards: Vec<(Vec<Inst>, Vec<Value>)>,
+    ) {
+        let mut arms = Vec::new();
+        for (copy, (forward, yields)) in copies.into_iter().zip(forwards) {
+            let (forward, backward) = self.halves(copy, &forward);
+            let wanted = self.state.func.regions[copy].yields.clone();
+            let backward = slice(self.state.func, &backward, wanted.iter().copied(), |_| false);
+            let made: HashSet<Value> =
+                forward.iter().flat_map(|inst| self.state.func.insts[*inst].results.clone()).collect();
+            let reads = backward.iter().flat_map(|inst| reads_of(self.state.func, *inst)).chain(wanted);
+            let mut needed: Vec<Value> = reads.filter(|v| made.contains(v)).collect();
+            needed.sort();
+            needed.dedup();
+            let kept = self.chosen(copy, (&forward, &[]), None, &needed);
+            let kept = kept.filter(|kept| kept.iter().all(|v| self.state.ty(*v).rank().is_some()));
+            arms.push((copy, forward, backward, yields, needed, kept));
+        }
+        if arms.iter().any(|arm| arm.5.is_none()) {
+            copies.into_iter().for_each(|copy| self.state.drop_checks(copy));
+            return;
+        }
+        let kept: Vec<Vec<Value>> = arms.iter_mut().map(|arm| arm.5.take().unwrap_or_default()).collect();
+        let parts: Vec<_> =
+            arms.iter().map(|arm| self.forward_part(Vec::new(), &arm.1, arm.3.clone())).collect();
+        let mut results = Vec::new();
+        for (side, values) in kept.iter().enumerate() {
+            for &v in values {
+                let (ty, span) = (self.state.ty(v), self.state.span);
+                let own = parts[side].1.get(&v).copied().unwrap_or(v);
+                self.state.func.regions[parts[side].0].yields.push(own);
+                let other = parts[1 - side].0;
+                let empty = self.state.empty(other, &ty);
+                self.state.func.regions[other].yields.push(empty);
+                let ty = self.state.opened(&ty);
+                let made = self.state.func.new_value(ty);
+                self.state.span = span;
+                results.push(made);
+            }
+        }
+        self.state.func.insts[inst].op = Op::If { cond, then: parts[0].0, els: parts[1].0 };
+        let home = self.state.func.insts[inst].results.first().and_then(|v| self.state.home[*v].expand());
+        self.state.func.insts[inst].results.extend(&results);
+        self.state.defs.add_inst(self.state.func, inst);
+        results.iter().for_each(|v| self.state.home[*v] = home.into());
+        let mut made = results.into_iter();
+        for (arm, kept) in arms.into_iter().zip(kept) {
+            let (copy, forward, backward, _, needed, _) = arm;
+            let renames: Renames = kept.iter().copied().zip(made.by_ref()).collect();
+            let again: Vec<Value> = needed.into_iter().filter(|v| !kept.contains(v)).collect();
+            let mut insts = slice_without(self.state.func, &forward, &again, &kept);
+            insts.extend(backward);
+            self.state.func.regions[copy].insts = insts;
+            self.state.drop_checks(copy);
+            renames.apply_region(self.state.func, copy);
+        }
     }
 
     /// The sum of terms, as a value that counts only under a condition. The condition goes outward as far as it can: what was not chosen may have

@@ -209,6 +209,29 @@ impl<'f> State<'f> {
         self.emit(region, Op::With(With { parts: Vec::new(), ops: vec![op], ordered: false }), ty)
     }
 
+    /// A type with new symbols for extents that are no constants.
+    pub fn opened(&mut self, ty: &Ty) -> Ty {
+        let Some(extents) = ty.shape.extents() else { return ty.clone() };
+        let open = |extent: &ravel_types::Affine| match extent.as_const() {
+            Some(n) => ravel_types::Affine::constant(n),
+            None => ravel_types::Affine::sym(self.func.fresh_sym()),
+        };
+        let extents = extents.iter().map(open).collect();
+        Ty::new(ty.elem, Shape::Known(extents))
+    }
+
+    /// Zeros of a type, of known rank; extents that are no constants are 0.
+    pub fn empty(&mut self, region: Region, ty: &Ty) -> Value {
+        let extents = ty.shape.extents().map(<[_]>::to_vec).unwrap_or_default();
+        if extents.is_empty() {
+            return self.constant(region, Scalar::zero(ty.elem).unwrap_or(Scalar::Bool(false)));
+        }
+        let sizes: Vec<i32> = extents.iter().map(|extent| extent.as_const().unwrap_or(0)).collect();
+        let shape = sizes.iter().map(|n| ravel_types::Affine::constant(*n)).collect();
+        let frame = sizes.into_iter().map(|n| self.int(region, n)).collect();
+        self.zeros(region, frame, Ty::new(ty.elem, Shape::Known(shape)))
+    }
+
     /// The type of an index vector of a length that only the run knows.
     pub fn vector_type(&mut self) -> Ty {
         let sym = self.func.fresh_sym();
@@ -295,11 +318,17 @@ impl<'f> State<'f> {
 
     /// A copy of a region for adjoint code: it has values of its own, and no checks, for the original makes them.
     pub fn copy(&mut self, region: Region) -> (Region, HashMap<Value, Value>) {
+        let (copy, values) = self.copy_with_checks(region);
+        self.drop_checks(copy);
+        (copy, values)
+    }
+
+    /// A copy of a region as it is.
+    pub fn copy_with_checks(&mut self, region: Region) -> (Region, HashMap<Value, Value>) {
         let first = self.func.n_syms;
         let mut copier = Copier::within(self.func, region);
         let copy = copier.region(self.func, region);
         self.own_syms.insert(copy, first);
-        self.drop_checks(copy);
         self.adopt(&copier);
         self.defs.add_region(self.func, copy);
         self.settle(copy);
@@ -315,7 +344,7 @@ impl<'f> State<'f> {
         }
     }
 
-    fn drop_checks(&mut self, region: Region) {
+    pub fn drop_checks(&mut self, region: Region) {
         let is_check = |op: &Op| matches!(op, Op::Check { .. }) || op.is_trace();
         for (home, inst) in insts_where(self.func, region, is_check) {
             self.func.regions[home].insts.retain(|i| *i != inst);

@@ -105,7 +105,9 @@ impl Reverse<'_> {
     /// Whether adjoint code can run in the with-loop itself: it gives sums only, whose cotangents are there before it runs.
     fn is_joint(&self, at: Region, with: &With, seeds: &[Option<Seed>]) -> bool {
         let is_there = |v: Value| !self.state.is_made_in(v, at);
+        // In loops the forward part runs long before.
         !with.ordered
+            && !self.is_repeated(at)
             && with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }))
             && seeds.iter().flatten().all(|seed| match seed {
                 Seed::Fold(Fold::Sum, g, guard) => is_there(*g) && guard.is_none_or(is_there),
