@@ -1,11 +1,11 @@
 //! Conditionals and sequential loops.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, BlockArg, InstBuilder, types};
+use cranelift_codegen::ir::{self, BlockArg, InstBuilder, MemFlagsData, types};
 use ravel_nest::ir::{Exit, Region, Value};
 
 use crate::translate::Translator;
-use crate::types::Pieces;
+use crate::types::{Pieces, piece_count};
 
 fn block_args(values: &[ir::Value]) -> Vec<BlockArg> {
     values.iter().map(|&value| BlockArg::Value(value)).collect()
@@ -46,7 +46,13 @@ impl Translator<'_, '_> {
     }
 
     /// A counted loop, tested at its end: `lo < hi` is tested once before it.
-    pub fn for_loop(&mut self, [lo, hi, step]: [Value; 3], inits: &[Value], body: &Region) -> Pieces {
+    pub fn for_loop(
+        &mut self,
+        [lo, hi, step]: [Value; 3],
+        inits: &[Value],
+        body: &Region,
+        results: &[Value],
+    ) -> Pieces {
         let runs = match (self.known_bits(lo), self.known_bits(hi)) {
             (Some(lo), Some(hi)) => Some((lo as i64) < hi as i64),
             _ => None,
@@ -82,11 +88,11 @@ impl Translator<'_, '_> {
             self.b.ins().brif(again, head, &back_args, exit, &block_args(&yields));
         }
         self.b.switch_to_block(exit);
-        self.b.block_params(exit).into()
+        self.behind_loop(exit, results)
     }
 
     /// A loop repeated while the first value its body yields is not zero.
-    pub fn do_while(&mut self, inits: &[Value], body: &Region) -> Pieces {
+    pub fn do_while(&mut self, inits: &[Value], body: &Region, results: &[Value]) -> Pieces {
         let (head, exit) = (self.b.create_block(), self.b.create_block());
         for &init in inits {
             let ty = self.ty(init);
@@ -104,6 +110,45 @@ impl Translator<'_, '_> {
             self.b.ins().brif(yields[0], head, &args, exit, &args);
         }
         self.b.switch_to_block(exit);
-        self.b.block_params(exit).into()
+        self.behind_loop(exit, results)
+    }
+
+    /// The results of a loop, in the block behind it. Those that live across a call are made again there: they are read from memory as values of
+    /// another type, which nothing takes for what was written.
+    fn behind_loop(&mut self, exit: ir::Block, results: &[Value]) -> Pieces {
+        let mut pieces: Pieces = self.b.block_params(exit).into();
+        let mut next = 0;
+        for &result in results {
+            let count = piece_count(self.ty(result));
+            if self.crossing[result] {
+                for piece in &mut pieces[next..next + count] {
+                    *piece = self.made_again(*piece);
+                }
+            }
+            next += count;
+        }
+        pieces
+    }
+
+    fn made_again(&mut self, piece: ir::Value) -> ir::Value {
+        let ty = self.b.func.dfg.value_type(piece);
+        let other = match ty {
+            types::F32 => types::I32,
+            types::F64 => types::I64,
+            types::I8X16 => types::I16X8,
+            ty if ty.is_vector() => types::I8X16,
+            _ => return piece,
+        };
+        let bytes = ty.bytes();
+        let slot = self.b.create_sized_stack_slot(ir::StackSlotData::new(
+            ir::StackSlotKind::ExplicitSlot,
+            bytes,
+            bytes.trailing_zeros() as u8,
+        ));
+        let address = self.b.ins().stack_addr(types::I64, slot, 0);
+        let flags = MemFlagsData::trusted();
+        self.b.ins().store(flags, piece, address, 0);
+        let read = self.b.ins().load(other, flags, address, 0);
+        self.bitcast(ty, read)
     }
 }

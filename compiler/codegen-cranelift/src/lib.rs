@@ -10,6 +10,7 @@ mod calls;
 mod compile;
 mod control;
 mod convert;
+mod crossing;
 mod jit;
 mod lanes;
 mod memory;

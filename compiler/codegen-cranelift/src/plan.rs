@@ -14,6 +14,7 @@ use ravel_nest::ir::{
 use ravel_runtime::abi::symbols;
 use ravel_types::{HashMap, HashSet};
 
+use crate::crossing::{self, Crossing};
 use crate::neighbours::{self, Neighbours};
 use crate::target::Target;
 use crate::types::{piece_count, piece_type, scalar_type};
@@ -96,6 +97,7 @@ pub(crate) struct Plan<'a> {
     pub constants: PrimaryMap<FuncId, Constants<'a>>,
     /// Neighbours in memory of each function.
     pub neighbours: PrimaryMap<FuncId, Neighbours>,
+    pub crossing: PrimaryMap<FuncId, Crossing>,
     /// Signature of every function above, by linker-level id.
     pub signatures: HashMap<u32, ir::Signature>,
     /// Linker-level ids of functions that are not defined here.
@@ -173,6 +175,7 @@ impl<'a> Plan<'a> {
             body_of: HashMap::default(),
             constants: PrimaryMap::with_capacity(module.funcs.len()),
             neighbours: module.funcs.values().map(neighbours::find).collect(),
+            crossing: module.funcs.values().map(crossing::find).collect(),
             signatures: HashMap::default(),
             imported: HashSet::default(),
         };

@@ -9,6 +9,7 @@ use cranelift_frontend::FunctionBuilder;
 use ravel_nest::ir::{Exit, Func, FuncId, Inst, Op, Region, Ty, Value};
 use ravel_types::HashMap;
 
+use crate::crossing::Crossing;
 use crate::neighbours::Neighbours;
 use crate::plan::{Constants, Plan};
 use crate::types::{Pieces, piece_count, piece_type};
@@ -32,6 +33,8 @@ pub(crate) struct Translator<'a, 'b> {
     pub neighbours: &'a Neighbours,
     /// The Cranelift function under construction.
     pub b: FunctionBuilder<'b>,
+    /// Results of loops that live across calls.
+    pub crossing: &'a Crossing,
     /// Functions referenced so far, by linker-level id.
     pub func_refs: HashMap<u32, ir::FuncRef>,
     /// Data referenced so far, by linker-level id.
@@ -48,6 +51,7 @@ impl<'a, 'b> Translator<'a, 'b> {
             func: &plan.module.funcs[func],
             constants: &plan.constants[func],
             neighbours: &plan.neighbours[func],
+            crossing: &plan.crossing[func],
             b,
             func_refs: HashMap::default(),
             data_refs: HashMap::default(),
@@ -187,8 +191,8 @@ impl<'a, 'b> Translator<'a, 'b> {
             Op::RcDec(object, sharing) => self.rc_dec(*object, *sharing),
             Op::RcUnique(object) => self.rc_unique(*object),
             Op::If { cond, then_region, else_region } => self.if_else(*cond, then_region, else_region, &inst.results),
-            Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body),
-            Op::Loop { inits, body } => self.do_while(inits, body),
+            Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body, &inst.results),
+            Op::Loop { inits, body } => self.do_while(inits, body, &inst.results),
             Op::ParFor { n, chunk, late, shared, body } => self.parfor(*n, *chunk, *late, shared.as_deref(), body),
             Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => {
                 unreachable!("kernels are cut out of the module before a processor's backend sees it")
