@@ -253,7 +253,7 @@ impl Reverse<'_> {
         }
         for &inst in forward {
             let is_outside = matches!(func.insts[inst].op, Op::Native { .. } | Op::GlobalGet(_));
-            let is_again = !self.is_heavy(inst) && !is_outside;
+            let is_again = (!self.is_heavy(inst) || self.is_light(inst)) && !is_outside;
             let is_source = |v: &Value| self.state.is_made_in(*v, once) || changing.contains(v);
             let operands: Option<Vec<Value>> =
                 is_again.then(|| reads_of(func, inst).into_iter().filter(is_source).collect());

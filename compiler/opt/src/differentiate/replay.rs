@@ -4,7 +4,7 @@ use crate::differentiate::adjoint::{Level, LevelKind};
 use crate::differentiate::reverse::Reverse;
 use crate::edit::{Copier, reads_of, slice};
 use ravel_types::{BinOp, HashSet, UnOp};
-use ravel_wir::{Inst, Op, Region, Value};
+use ravel_wir::{Inst, Op, Region, Value, WithOp};
 
 impl Reverse<'_> {
     /// The instructions of a level that values need, without what stands in arrays.
@@ -110,6 +110,24 @@ impl Reverse<'_> {
         insts.len() <= MOST_TRIVIAL && insts.iter().all(|inst| is_simple(&self.state.func.insts[*inst].op))
     }
 
+    /// Whether an array costs little more to make again than to write and read: sums, products and quotients of elements.
+    pub fn is_light(&self, inst: Inst) -> bool {
+        let func = &*self.state.func;
+        let Op::With(with) = &func.insts[inst].op else { return false };
+        let is_simple = |op: &Op| match op {
+            Op::Const(_) | Op::Sel { .. } | Op::Select { .. } | Op::Convert(_) | Op::Extent { .. } => true,
+            Op::Bin(op, ..) => !matches!(op, BinOp::Pow | BinOp::Mod | BinOp::Atan2 | BinOp::Hypot),
+            Op::Un(op, _) => matches!(op, UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::Reciproc),
+            _ => false,
+        };
+        !with.ordered
+            && with.ops.iter().all(|op| !matches!(op, WithOp::Fold { .. }))
+            && with.parts.iter().all(|part| {
+                let insts = &func.regions[part.body].insts;
+                insts.len() <= MOST_LIGHT && insts.iter().all(|inst| is_simple(&func.insts[*inst].op))
+            })
+    }
+
     /// A loop, or something that makes an array.
     pub fn is_heavy(&self, inst: Inst) -> bool {
         let func = &*self.state.func;
@@ -135,6 +153,9 @@ impl Reverse<'_> {
         !read.into_iter().any(|v| params.contains(&v) || kept.contains_key(&v))
     }
 }
+
+/// Operations of an element that are done again rather than kept.
+const MOST_LIGHT: usize = 8;
 
 /// Operations that are done at every read rather than for an array.
 const MOST_TRIVIAL: usize = 6;
