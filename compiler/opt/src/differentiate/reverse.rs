@@ -7,6 +7,7 @@ use crate::differentiate::state::{Result, State, outside};
 use crate::edit::{Renames, reads_of, slice};
 use cranelift_entity::{EntitySet, PrimaryMap};
 use ravel_types::{BinOp, HashMap, HashSet, Shape, Ty, UnOp};
+use ravel_wir::traverse::free_values;
 use ravel_wir::{Inst, Op, Region, Value, cell_type};
 
 pub struct Reverse<'s> {
@@ -311,6 +312,16 @@ impl<'s> Reverse<'s> {
         let in_place = heavy && !is_serial && self.is_in_place(at, inst, &wanted);
         let is_kept = heavy && is_serial;
         let mut forwards = Vec::new();
+        // Arrays that loops change in place go into the branches with what they are already.
+        let mut passed: Vec<(Value, Value)> = Vec::new();
+        for region in regions.into_iter().filter(|_| is_serial) {
+            for v in free_values(self.state.func, region) {
+                if self.state.is_varied(v) && !self.state.ty(v).is_scalar() && adjoints.has(v) {
+                    let terms = adjoints.take(v);
+                    passed.push((v, self.value(at, v, terms)?));
+                }
+            }
+        }
         // By branch, what it contributes.
         let mut sides = Vec::new();
         for (number, region) in regions.into_iter().enumerate() {
@@ -327,6 +338,7 @@ impl<'s> Reverse<'s> {
             }
             let yields = self.state.func.regions[copy].yields.clone();
             let mut inner = Adjoints::default();
+            passed.iter().for_each(|(v, g)| inner.add(*v, Term::here(*g)));
             for (v, seed) in yields.into_iter().zip(&seeds) {
                 if let Some((g, guard)) = *seed {
                     self.contribute(&mut inner, v, Term { guard, ..Term::here(g) });
@@ -362,26 +374,11 @@ impl<'s> Reverse<'s> {
                 }
             }
         }
-        // Arrays go through the branches with what they are already.
-        let mut before = Vec::new();
-        for v in &now {
-            let terms = match is_serial && !self.state.ty(*v).is_scalar() {
-                true => adjoints.take(*v),
-                false => Vec::new(),
-            };
-            before.push(match terms.is_empty() {
-                true => None,
-                false => Some(self.value(at, *v, terms)?),
-            });
-        }
         for (copy, level, outward) in sides.iter_mut() {
             let mut yields = vec![None; now.len()];
-            for (v, mut terms) in std::mem::take(outward) {
+            for (v, terms) in std::mem::take(outward) {
                 match now.iter().position(|n| *n == v) {
-                    Some(k) => {
-                        terms.extend(before[k].map(Term::here));
-                        yields[k] = Some(self.value(*copy, v, terms)?);
-                    }
+                    Some(k) => yields[k] = Some(self.value(*copy, v, terms)?),
                     None => {
                         for mut term in terms {
                             term.levels.insert(0, *level);
@@ -391,8 +388,8 @@ impl<'s> Reverse<'s> {
                 }
             }
             let mut values = Vec::new();
-            for ((v, y), before) in now.iter().zip(yields).zip(&before) {
-                values.push(match y.or(*before) {
+            for (v, y) in now.iter().zip(yields) {
+                values.push(match y {
                     Some(y) => y,
                     None => self.state.zeros_like(*copy, *v, 0),
                 });
