@@ -21,12 +21,18 @@ const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixp
 /// Code generation in the order of the program, where the machine scheduler would move loads up and spill accumulators.
 const ORDER: [&CStr; 3] = [c"ravel", c"-enable-misched=false", c"-pre-RA-sched=source"];
 
+/// A pass that moves integers to mask registers, which it never finds worth it in this code: its time grows with the square of straight-line code.
+#[cfg(target_arch = "x86_64")]
+const UNUSED: &[&CStr] = &[c"-disable-x86-domain-reassignment"];
+#[cfg(not(target_arch = "x86_64"))]
+const UNUSED: &[&CStr] = &[];
+
 /// Sets the options that LLVM has for the whole process only.
 #[expect(unsafe_code, reason = "inkwell does not wrap LLVM's options")]
-fn keep_order() {
+fn set_options() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let words = ORDER.map(CStr::as_ptr);
+        let words: Vec<_> = ORDER.iter().chain(UNUSED).map(|word| word.as_ptr()).collect();
         // SAFETY: the words and the overview are constant C strings, as many as the count says; nothing else changes options.
         unsafe { LLVMParseCommandLineOptions(words.len() as i32, words.as_ptr(), c"".as_ptr()) };
     });
@@ -43,7 +49,7 @@ pub(crate) struct Target {
 impl Target {
     /// Detects the host.
     pub fn host() -> Result<Target, EmitError> {
-        keep_order();
+        set_options();
         LlvmTarget::initialize_native(&InitializationConfig::default()).map_err(EmitError::Target)?;
         let triple = TargetMachine::get_default_triple();
         let target = LlvmTarget::from_triple(&triple).map_err(|error| EmitError::Target(error.to_string()))?;

@@ -118,6 +118,17 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
             " :",
         );
     }
+    // Where a name is declared, a keyword was meant as one.
+    let word = tokens.texts.get(found.text);
+    if wanted.contains(&"ID")
+        && !wanted.contains(&"(")
+        && crate::classify::keyword(word) == found.kind
+        && found.kind != Kind::Id
+    {
+        let help =
+            Some(format!("`{word}` is a word of the language, and no name: another name, like `{word}_`, would do"));
+        return SyntaxError::Unexpected { found: text, expected, help }.at(found.span);
+    }
     let help = help(tokens, chunk, failure.at, &wanted);
     if let (None, Some((word, near))) = (&help, slipped_word(tokens, chunk, failure.at)) {
         let report = SyntaxError::Unexpected { found: text, expected, help: None }.at(found.span);

@@ -467,8 +467,7 @@ impl<'s> Reverse<'s> {
             return;
         }
         let kept: Vec<Vec<Value>> = arms.iter_mut().map(|arm| arm.5.take().unwrap_or_default()).collect();
-        let parts: Vec<_> =
-            arms.iter().map(|arm| self.forward_part(Vec::new(), &arm.1, arm.3.clone())).collect();
+        let parts: Vec<_> = arms.iter().map(|arm| self.forward_part(Vec::new(), &arm.1, arm.3.clone())).collect();
         let mut results = Vec::new();
         for (side, values) in kept.iter().enumerate() {
             for &v in values {

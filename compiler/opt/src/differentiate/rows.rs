@@ -178,7 +178,8 @@ impl State<'_> {
                 let taken = self.row(then, row.array, &fixed, &extents);
                 self.func.regions[then].yields = vec![taken];
                 let ty = self.ty(taken);
-                let frame: Vec<Value> = fixed.iter().zip(&extents).filter(|(at, _)| at.is_none()).map(|e| *e.1).collect();
+                let frame: Vec<Value> =
+                    fixed.iter().zip(&extents).filter(|(at, _)| at.is_none()).map(|e| *e.1).collect();
                 let zeros = match frame.is_empty() {
                     true => self.constant(els, Scalar::zero(ty.elem).unwrap_or(Scalar::Bool(false))),
                     false => self.zeros(els, frame, ty.clone()),
@@ -229,7 +230,8 @@ impl State<'_> {
         let element = self.emit(body, Op::Sel { array, index }, Ty::scalar(ty.elem));
         self.func.regions[body].yields = vec![element];
         let zero = self.int(at, 0);
-        let generator = Generator::Known { lower: vec![zero; frame.len()], upper: frame.clone(), step: None, width: None };
+        let generator =
+            Generator::Known { lower: vec![zero; frame.len()], upper: frame.clone(), step: None, width: None };
         let op = WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default: None };
         let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
         self.emit(at, Op::With(with), Ty::new(ty.elem, ravel_types::Shape::Known(axes)))

@@ -67,10 +67,14 @@ pub fn reads_what_changes(
         let Some(last) = last else { return false };
         let changes = match &func.insts[insts[last]].op {
             Op::Update { array: taken, .. } => *taken == array,
-            Op::With(with) => with.ops.iter().any(|op| matches!(op, WithOp::Modarray { array: taken } if *taken == array)),
+            Op::With(with) => {
+                with.ops.iter().any(|op| matches!(op, WithOp::Modarray { array: taken } if *taken == array))
+            }
             _ => false,
         };
-        changes && place(producer).is_some_and(|at| at < last) && sites.iter().any(|(site, _)| place(*site) > Some(last))
+        changes
+            && place(producer).is_some_and(|at| at < last)
+            && sites.iter().any(|(site, _)| place(*site) > Some(last))
     })
 }
 
