@@ -5,7 +5,7 @@
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_source::Span;
 use ravel_types::{Elem, HashMap, Scalar};
-use ravel_wir::{Combine, Op, Value};
+use ravel_wir::{Combine, Op, Value, With, WithOp};
 
 use crate::Result;
 use crate::facts::{Ext, Facts, Val, prim_of};
@@ -45,9 +45,19 @@ pub(crate) struct Partial {
 impl Facts<'_> {
     /// The element of an array constant whose elements have the same bits.
     fn constant_all_over(&self, v: Value) -> Option<Scalar> {
-        let Op::ConstArray(data) = &self.func.insts[self.live.def(v)?].op else { return None };
-        let (first, rest) = data.values.split_first()?;
-        rest.iter().all(|value| value.bits() == first.bits()).then_some(*first)
+        match &self.func.insts[self.live.def(v)?].op {
+            Op::ConstArray(data) => {
+                let (first, rest) = data.values.split_first()?;
+                rest.iter().all(|value| value.bits() == first.bits()).then_some(*first)
+            }
+            // Nothing but zeros.
+            Op::With(With { parts, ops, .. })
+                if parts.is_empty() && matches!(ops[..], [WithOp::Genarray { default: None, .. }]) =>
+            {
+                Scalar::zero(self.func.ty(v).elem)
+            }
+            _ => None,
+        }
     }
 }
 
