@@ -128,12 +128,37 @@ def histograms(kind):
     add("histogramdd", np.histogramdd(x.reshape(1000, 1), (5,), ((-2, 2),))[0])
 
 
+def ranges():
+    kind = "double"
+    x = noise(20, (1000,))
+
+    def add(name, value):
+        table.exact(name, value, "int")
+
+    w = noise(22, (1000,))
+    t = table.summed
+    add("histogram of all", np.histogram(x, 7)[0])
+    t("edges", np.histogram(x, 7)[1], kind, 2)
+    t("weights of all", np.histogram(x, 5, weights=w)[0], kind, 400)
+    t("edges", np.histogram(x, 5)[1], kind, 2)
+    t("weights", np.histogram(x, 6, (-1, 1), weights=w)[0], kind, 400)
+    t("weights by edges", np.histogram(x, [-1.5, -1, 0.25, 0.25, 1.75], weights=w)[0], kind, 400)
+    add("histogram of equal numbers", [0, 0, 3, 0])
+    add("histogram of none", [0, 0])
+    boxes = np.histogramdd(x.reshape(500, 2), (2, 3), ((-2, 2), (-1.5, 1)), weights=w[:500])[0]
+    t("weights in boxes", boxes, kind, 400)
+    add("boxes of all", np.histogramdd(x.reshape(500, 2), (3, 2))[0])
+    x, w = (noise(k, (100,), "float").astype(np.float32) for k in (20, 22))
+    t("weights of floats", np.histogram(x, 5, weights=w)[0], "float", 100)
+
+
 for kind in ("int", "bool", "char", *REALS):
     moved(kind)
 for kind in ("ubyte", "int", "long", *REALS):
     combined(kind)
 for kind in REALS:
     histograms(kind)
+ranges()
 nan = np.nan
 table.exact("scatter_min", [nan, nan, nan], "double")
 table.exact("scatter_max", [nan, nan, nan], "double")
