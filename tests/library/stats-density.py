@@ -169,4 +169,8 @@ for kind in ("float", "double"):
     t.summed("lscv widths", [0.5, np.nan, np.nan, g[0], np.nan], kind, size)
     for _ in range(3):
         t.exact("no width", np.full(12, np.nan), kind)
+w = 1e25 / sqrt(2 * pi)
+t.add("tiny width", [w / 4, 0, w / 2 * (1 + np.exp(-2)), 0.75 * 1e25 / 4], "float", rel=8)
+t.add("tiny width 2", [np.inf, 0], "float")
+t.add("tiny double", [0.5e200 / sqrt(2 * pi), 0], "double", rel=8)
 t.write()
