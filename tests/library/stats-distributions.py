@@ -183,5 +183,14 @@ hard = [root(lambda x: mpmath.gammainc(10**6, 0, x, regularized=True), 1e-8, 994
         root(lambda x: mpmath.betainc(5, 100, 0, x, regularized=True), 1e-300, 3.6e-62),
         -root(lambda x: mpmath.betainc(0.25, 0.5, 0, 0.5 / (0.5 + x * x), regularized=True) / 2, 1e-100, 1e199)]
 t.elementwise("hard", hard, "double", 128)
+y = np.array([0.33334, 0.5001, 0.7, 0.5, 0.9999998, 1e-11, 1e-300, 0.1, 0.9])
+a = np.array([1e10, 1e6, 100, 1e15, 1e8, 9, 9, 1e5, 2e5])
+b = np.array([2e10, 1e6, 50, 1e15, 20, 1e12, 9, 2e5, 1e5])
+lbeta = lambda a, b: mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b)
+huge = lambda y, a, b: (a - 1) * mpmath.log(y) + (b - 1) * mpmath.log1p(-y) - lbeta(a, b)
+# A rounding of y moves these by less than 1e-8.
+t.add("beta huge", exact(huge, y, a, b), "double", 64, 1e-8)
+y, a, b = (np.float32(v[:3]) for v in (y, a, b))
+t.add("beta huge float", exact(huge, y, a, b), "float", 64, 1e-2)
 t.elementwise("vectors", stats.t([[1, 2], [3, 4]], 0, [[1, 2], [3, 4]]).cdf([[0.5, 1], [2, 3]]), "double", 32)
 t.write()
