@@ -14,7 +14,7 @@ use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
 
 /// Programs of so many kernels that a processor's OpenCL compiles them for minutes: they run on a device if `RAVEL_MANY_KERNELS` is set.
-const MANY_KERNELS: [&str; 15] = [
+const MANY_KERNELS: [&str; 18] = [
     "arrays-contract",
     "arrays-search",
     "complex",
@@ -27,9 +27,12 @@ const MANY_KERNELS: [&str; 15] = [
     "nn-layers",
     "nn-norm",
     "nn-recurrent",
+    "numerical-curves",
+    "numerical-polynomial",
     "stats-distributions",
     "stats-glm",
     "stats-models",
+    "stats-tests",
 ];
 
 /// Programs of so many elements that the interpreter takes ten seconds and more: it runs them if `RAVEL_MANY_ELEMENTS` is set.
