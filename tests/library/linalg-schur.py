@@ -28,6 +28,7 @@ def forms(a, kind="double"):
     factors(a, kind)
     near("t", 0 * a, kind, greatest(a))
     table.exact("blocks", 1, "bool")
+    table.exact("equal", 1, "bool")
     table.exact("pairs", 1, "bool")
 
 
@@ -75,6 +76,10 @@ table.exact("same", 1, "bool")
 table.exact("re", nan, "double")
 table.exact("im", nan, "double")
 table.exact("length", nan[0], "double")
+turn = np.diag([0.0, 0, 3, 3])
+turn[0, 1], turn[1, 0] = 1, -1
+forms(turn)
+vectors(turn, own=np.array([[3.0, 0], [3, 0], [0, 1], [0, -1]]))
 both = [eigenvalues(a) for a in noise(9, (2, n, n))]
 for _ in range(2):
     near("batch", [w for w, _ in both], "double", 4, max(s for _, s in both))
