@@ -87,6 +87,21 @@ def of_batches(n):
     near("lstsq", np.linalg.solve(a, b), size)
 
 
+def of_gradients(n):
+    a, w = noise(13, (n, n)), noise(14, (n, n))
+
+    def sloped(name, f, x, step=1e-5):
+        slope = differences(f, x, step)
+        table.add(name, slope, "double", 0, 1e-7 * max(1, np.max(np.abs(slope))))
+
+    sloped("expm", lambda a: np.sum(w * sl.expm(a)), a)
+    sloped("expm", lambda a: np.sum(1000 * w * sl.expm(4 * a)), a)
+    s = np.tril(a) + np.tril(a, -1).T + 9 * np.eye(n)
+    sloped("sqrtm", lambda s: np.sum(w * sl.sqrtm(np.tril(s) + np.tril(s, -1).T)), s)
+    sloped("pinv", lambda b: np.sum(noise(15, (n, 2)) * np.linalg.pinv(b)), noise(16, (2, n)))
+    sloped("pinv", lambda b: np.sum(noise(15, (n, n + 2)) * np.linalg.pinv(b)), noise(16, (n + 2, n)))
+
+
 for n in (1, 4):
     of_complex(n)
 table.exact("ok", 0, "bool")
@@ -96,6 +111,7 @@ for n in (1, 4):
     of_dependent(6, n)
     of_dependent(4, 4 + n)
     of_batches(n)
+    of_gradients(n)
 table.exact("zero", np.zeros((2, 1)), "float")
 near_float = np.linalg.lstsq(np.array([[1.0, 2], [2, 4], [3, 6]]), np.array([1.0, 2, 4]), rcond=None)[0]
 table.add("float", near_float, "float", 40)
