@@ -54,6 +54,8 @@ def smoothing(kind):
     put("firwin", ss.firwin(20, share(0.8)), kind)
     table.exact("medfilt", ss.medfilt(x, 3), kind)
     table.exact("medfilt", ss.medfilt(x, 7), kind)
+    table.exact("medfilt", ss.medfilt(x, 15), kind)
+    table.exact("medfilt", ss.medfilt(x, 59), kind)
     table.exact("medfilt", ss.medfilt(m, 3), kind)
     table.exact("medfilt", m, kind)
     put("savgol", ss.savgol_filter(x, 7, 3), kind, 512)
