@@ -14,14 +14,18 @@ use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
 
 /// Programs of so many kernels that a processor's OpenCL compiles them for minutes: they run on a device if `RAVEL_MANY_KERNELS` is set.
-const MANY_KERNELS: [&str; 18] = [
+const MANY_KERNELS: [&str; 30] = [
     "arrays-contract",
     "arrays-search",
     "complex",
     "linalg-eigen",
     "linalg-factor",
+    "linalg-krylov",
+    "linalg-more",
     "linalg-product",
     "linalg-scales",
+    "linalg-schur",
+    "linalg-sparse",
     "linalg-views",
     "nn-attention",
     "nn-layers",
@@ -29,6 +33,14 @@ const MANY_KERNELS: [&str; 18] = [
     "nn-recurrent",
     "numerical-curves",
     "numerical-polynomial",
+    "parprop-networks",
+    "parprop-systems",
+    "signal-convolve",
+    "signal-filters",
+    "signal-fourier",
+    "signal-gradients",
+    "signal-spectra",
+    "signal-wavelets",
     "stats-distributions",
     "stats-glm",
     "stats-models",
