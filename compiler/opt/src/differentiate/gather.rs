@@ -204,6 +204,7 @@ impl Reverse<'_> {
         };
         let rows = index.iter().map(|i| forms.of(*i)).collect::<Option<Vec<Lin>>>()?;
         let target: Vec<Value> = index.iter().map(|_| self.name()).collect();
+        self.places.extend(target.iter().copied());
         // An equation brings one variable at most.
         let names: Vec<Value> = rows.iter().chain(&given.equations).map(|_| self.name()).collect();
         let mut unused = names.into_iter();
@@ -486,6 +487,12 @@ impl Reverse<'_> {
         let x = self.sum_of(at, &q.of, values);
         if q.by == 1 {
             return x;
+        }
+        // Of what is not negative the quotient is rounded down as it is.
+        let is_place = |(atom, k): &(Atom, i64)| *k > 0 && matches!(atom, Atom::Value(v) if self.places.contains(*v));
+        if q.of.c >= 0 && q.of.terms.iter().all(is_place) {
+            let by = self.state.int(at, q.by as i32);
+            return self.state.bin(at, BinOp::Div, x, by);
         }
         let by = self.state.int(at, q.by as i32);
         let rest = self.state.bin(at, BinOp::AplMod, x, by);

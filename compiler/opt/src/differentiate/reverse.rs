@@ -15,6 +15,8 @@ pub struct Reverse<'s> {
     pub levels: PrimaryMap<Level, LevelData>,
     /// Adjoints with zeros that may stand for what was not chosen.
     pub masked: EntitySet<Value>,
+    /// Names of indices of arrays, which are not negative.
+    pub places: EntitySet<Value>,
     /// Bodies of loops, of which a part runs in the reverse loop: their code stays in order.
     pub iterations: EntitySet<Region>,
     /// Branches inside of these.
@@ -27,6 +29,7 @@ impl<'s> Reverse<'s> {
             state,
             levels: PrimaryMap::new(),
             masked: EntitySet::new(),
+            places: EntitySet::new(),
             iterations: EntitySet::new(),
             serial: EntitySet::new(),
         }
