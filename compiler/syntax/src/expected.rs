@@ -118,18 +118,20 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
             " :",
         );
     }
+    let help = help(tokens, chunk, failure.at, &wanted);
     // Where a name is declared, a keyword was meant as one.
     let word = tokens.texts.get(found.text);
-    if wanted.contains(&"ID")
+    if help.is_none()
+        && wanted.contains(&"ID")
         && !wanted.contains(&"(")
         && crate::classify::keyword(word) == found.kind
         && found.kind != Kind::Id
+        && !found.first_on_line
     {
         let help =
             Some(format!("`{word}` is a word of the language, and no name: another name, like `{word}_`, would do"));
         return SyntaxError::Unexpected { found: text, expected, help }.at(found.span);
     }
-    let help = help(tokens, chunk, failure.at, &wanted);
     if let (None, Some((word, near))) = (&help, slipped_word(tokens, chunk, failure.at)) {
         let report = SyntaxError::Unexpected { found: text, expected, help: None }.at(found.span);
         return report.with_name_meant(word.span, tokens.texts.get(word.text), near);
