@@ -3,6 +3,6 @@
 from cases import Table
 
 table = Table()
-for name in "transforms", "filter", "both ways", "wavelets":
+for name in "transforms", "filter", "sections", "both ways", "wavelets":
     table.exact(name, True, "bool")
 table.write()
