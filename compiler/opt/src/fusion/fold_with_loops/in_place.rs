@@ -52,10 +52,19 @@ pub fn reads_what_changes(
     let insts = &func.regions[home].insts;
     let place = |inst: Inst| places.within(home, inst).and_then(|inst| insts.iter().position(|other| *other == inst));
     let arrays = with_of(func, producer).parts.iter().flat_map(|part| arrays_read(func, part.body));
+    let changes = |inst: Inst, array: Value| match &func.insts[inst].op {
+        Op::Update { array: taken, .. } => *taken == array,
+        Op::With(with) => with.ops.iter().any(|op| matches!(op, WithOp::Modarray { array: taken } if *taken == array)),
+        _ => false,
+    };
     arrays.filter(|array| func.ty(*array).rank().is_some_and(|n| n > rank)).any(|array| {
+        let users = places.uses(array);
+        if !users.iter().any(|user| matches!(user, Use::Operand(inst) if changes(*inst, array))) {
+            return false;
+        }
         // The last to use the array changes it.
         let mut last: Option<usize> = None;
-        for user in places.uses(array) {
+        for user in users {
             match user {
                 Use::Operand(inst) => match place(*inst) {
                     Some(at) => last = last.max(Some(at)),
@@ -65,14 +74,7 @@ pub fn reads_what_changes(
             }
         }
         let Some(last) = last else { return false };
-        let changes = match &func.insts[insts[last]].op {
-            Op::Update { array: taken, .. } => *taken == array,
-            Op::With(with) => {
-                with.ops.iter().any(|op| matches!(op, WithOp::Modarray { array: taken } if *taken == array))
-            }
-            _ => false,
-        };
-        changes
+        changes(insts[last], array)
             && place(producer).is_some_and(|at| at < last)
             && sites.iter().any(|(site, _)| place(*site) > Some(last))
     })
