@@ -1,6 +1,7 @@
 //! Terms become values: with-loops over the array's own index set where their indices can be inverted, folds of updates otherwise.
 
 use crate::differentiate::adjoint::{Index, Level, LevelKind, Term};
+use crate::differentiate::forms::Forms;
 use crate::differentiate::invert::{Cond, Free, Given, Inverse, Quotient, Var, invert};
 use crate::differentiate::reverse::Reverse;
 use crate::differentiate::state::Result;
@@ -8,9 +9,6 @@ use crate::edit::Copier;
 use crate::facts::{Atom, Lin};
 use ravel_types::{BinOp, Elem, HashMap, Ty, UnOp};
 use ravel_wir::{Combine, Frame, Generator, Op, Part, Region, RegionData, Value, With, WithOp};
-
-/// Operations of an index that are looked at.
-const MOST_DEPTH: u32 = 16;
 
 /// How the indices of a term are found from those of the array.
 struct Plan<'t> {
@@ -32,15 +30,6 @@ fn is_thin(plan: &Plan) -> bool {
         let is_row = |low: &Quotient, high: &Quotient| low.by == 1 && high.by == 1 && low.of == high.of;
         bounds.lower.iter().any(|low| bounds.upper.iter().any(|high| is_row(low, high)))
     })
-}
-
-/// Forms of integers in terms of parameters of levels and of what is there at a place.
-struct Forms<'r, 's> {
-    reverse: &'r mut Reverse<'s>,
-    at: Region,
-    levels: Vec<Level>,
-    vars: Vec<Value>,
-    known: HashMap<Value, Lin>,
 }
 
 impl Reverse<'_> {
@@ -629,110 +618,5 @@ impl Reverse<'_> {
         let sum = self.state.add(region, a, b);
         self.state.func.regions[region].yields = vec![sum];
         region
-    }
-}
-
-impl Forms<'_, '_> {
-    /// The form of an integer; none if it depends on the levels in another way than by a sum.
-    ///
-    /// The forward code has read at every index of the levels within bounds. An index moves by less than 2^31 from one iteration to the next, so that it
-    /// cannot have wrapped without leaving the array in between.
-    fn of(&mut self, v: Value) -> Option<Lin> {
-        self.form(v, MOST_DEPTH)
-    }
-
-    fn form(&mut self, v: Value, depth: u32) -> Option<Lin> {
-        if let Some(form) = self.known.get(&v) {
-            return Some(form.clone());
-        }
-        let lin = self.compute(v, depth.checked_sub(1)?)?;
-        self.known.insert(v, lin.clone());
-        Some(lin)
-    }
-
-    fn compute(&mut self, v: Value, depth: u32) -> Option<Lin> {
-        if self.vars.contains(&v) {
-            return Some(Lin::atom(Atom::Value(v)));
-        }
-        let state = &self.reverse.state;
-        let op = state.defs.op(state.func, v).cloned();
-        let sum = match &op {
-            Some(Op::Const(k)) => return k.as_i64().map(Lin::constant),
-            Some(Op::Bin(op @ (BinOp::Add | BinOp::Sub), a, b)) => {
-                let sign = if *op == BinOp::Add { 1 } else { -1 };
-                self.form(*a, depth).and_then(|a| a.add_scaled(&self.form(*b, depth)?, sign))
-            }
-            Some(Op::Un(UnOp::Neg, a)) => self.form(*a, depth).and_then(|a| a.scale(-1)),
-            Some(Op::Bin(BinOp::Mul, a, b)) => match (self.form(*a, depth), self.form(*b, depth)) {
-                (Some(a), Some(b)) => match (a.as_const(), b.as_const()) {
-                    (Some(k), _) => b.scale(k),
-                    (_, Some(k)) => a.scale(k),
-                    _ => None,
-                },
-                _ => None,
-            },
-            Some(Op::Extent { array, axis }) => {
-                let (array, axis) = (*array, *axis);
-                let ty = self.reverse.state.ty(array);
-                let extent = ty.shape.extents()?.get(axis as usize)?.clone();
-                match extent.as_const() {
-                    Some(n) => return Some(Lin::constant(i64::from(n))),
-                    None if self.is_inside(v) && !self.is_inside(array) => {
-                        let at = self.at;
-                        let outside = self.reverse.state.emit(at, Op::Extent { array, axis }, Ty::scalar(Elem::I32));
-                        return Some(Lin::atom(Atom::Value(outside)));
-                    }
-                    None => None,
-                }
-            }
-            _ => None,
-        };
-        match sum {
-            Some(sum) => Some(sum),
-            None => (!self.is_inside(v)).then(|| Lin::atom(Atom::Value(v))),
-        }
-    }
-
-    /// Adds what a condition says to what is given; whether that is all that it says.
-    fn absorb(&mut self, cond: Value, holds: bool, given: &mut Given) -> bool {
-        let state = &self.reverse.state;
-        let (op, a, b) = match state.defs.op(state.func, cond) {
-            Some(Op::Un(UnOp::Not, a)) => {
-                let a = *a;
-                return self.absorb(a, !holds, given);
-            }
-            Some(Op::Bin(op, a, b)) => (*op, *a, *b),
-            _ => return false,
-        };
-        match (op, holds) {
-            (BinOp::And, true) | (BinOp::Or, false) => {
-                let (first, second) = (self.absorb(a, holds, given), self.absorb(b, holds, given));
-                return first && second;
-            }
-            _ if self.reverse.state.func.ty(a).elem != Elem::I32 => return false,
-            _ => {}
-        }
-        let difference = |forms: &mut Self, a: Value, b: Value| forms.of(a)?.sub(&forms.of(b)?);
-        // At most zero.
-        let below = match (op, holds) {
-            (BinOp::Lt, true) | (BinOp::Ge, false) => difference(self, a, b).map(|d| d.plus(1)),
-            (BinOp::Le, true) | (BinOp::Gt, false) => difference(self, a, b),
-            (BinOp::Gt, true) | (BinOp::Le, false) => difference(self, b, a).map(|d| d.plus(1)),
-            (BinOp::Ge, true) | (BinOp::Lt, false) => difference(self, b, a),
-            (BinOp::Eq, true) | (BinOp::Ne, false) => {
-                let Some(equation) = difference(self, a, b) else { return false };
-                given.equations.push(equation);
-                return true;
-            }
-            _ => return false,
-        };
-        given.constraints.extend(below.clone());
-        below.is_some()
-    }
-
-    /// Whether a value is made in one of the levels, or inside of one.
-    fn is_inside(&self, v: Value) -> bool {
-        let state = &self.reverse.state;
-        self.levels.iter().any(|level| state.is_made_in(v, self.reverse.levels[*level].region))
     }
 }

@@ -90,12 +90,7 @@ impl Reverse<'_> {
         let wanted: Vec<Value> = next.iter().chain(&totals).copied().collect();
         let backward = slice(self.state.func, &backward, wanted.iter().copied(), |_| false);
         self.ask_outside(once, &backward, &init);
-        let mut made: HashSet<Value> = own.params.iter().copied().collect();
-        made.extend(forward.iter().flat_map(|i| self.state.func.insts[*i].results.clone()));
-        let reads = backward.iter().flat_map(|i| reads_of(self.state.func, *i)).chain(wanted.iter().copied());
-        let mut needed: Vec<Value> = reads.filter(|v| made.contains(v)).collect();
-        needed.sort();
-        needed.dedup();
+        let needed = self.needed((&forward, &own.params), &backward, &wanted);
         let Some(kept) = self.chosen(once, (&forward, &own.params), counter, &needed) else {
             return self.state.refuse("a loop that carries what cannot be kept has no derivative in reverse mode");
         };
@@ -202,6 +197,18 @@ impl Reverse<'_> {
         // Loops have got tapes in front of them.
         let end = forward.last().and_then(|last| all.iter().position(|i| i == last)).map_or(0, |at| at + 1);
         (all[..end].to_vec(), all[end..].to_vec())
+    }
+
+    /// What adjoint code reads of a forward part.
+    pub fn needed(&self, (forward, params): (&[Inst], &[Value]), backward: &[Inst], wanted: &[Value]) -> Vec<Value> {
+        let func = &*self.state.func;
+        let mut made: HashSet<Value> = params.iter().copied().collect();
+        made.extend(forward.iter().flat_map(|inst| func.insts[*inst].results.iter().copied()));
+        let reads = backward.iter().flat_map(|inst| reads_of(func, *inst)).chain(wanted.iter().copied());
+        let mut needed: Vec<Value> = reads.filter(|v| made.contains(v)).collect();
+        needed.sort();
+        needed.dedup();
+        needed
     }
 
     /// A copy of a forward part that takes the place of the code it came from, and by value its copy.

@@ -19,6 +19,7 @@ mod activity;
 mod adjoint;
 mod calls;
 mod folds;
+mod forms;
 mod forward;
 mod gather;
 mod invert;

@@ -4,11 +4,23 @@ use crate::differentiate::adjoint::{Adjoints, Index, Level, LevelData, LevelKind
 use crate::differentiate::loops::slice_without;
 use crate::differentiate::scalar::Step;
 use crate::differentiate::state::{Result, State, outside};
-use crate::edit::{Renames, reads_of, slice};
+use crate::edit::{Renames, slice};
 use cranelift_entity::{EntitySet, PrimaryMap};
-use ravel_types::{BinOp, HashMap, HashSet, Shape, Ty, UnOp};
+use ravel_types::{BinOp, HashMap, Shape, Ty, UnOp};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Inst, Op, Region, Value, cell_type};
+
+/// An arm of a branch in a loop: a copy of it with adjoint code behind its forward part.
+struct Arm {
+    copy: Region,
+    forward: Vec<Inst>,
+    backward: Vec<Inst>,
+    /// What the forward part yields.
+    yields: Vec<Value>,
+    /// What the adjoint code reads of the forward part, and what of that is kept.
+    needed: Vec<Value>,
+    kept: Vec<Value>,
+}
 
 pub struct Reverse<'s> {
     pub state: State<'s>,
@@ -455,35 +467,28 @@ impl<'s> Reverse<'s> {
             let (forward, backward) = self.halves(copy, &forward);
             let wanted = self.state.func.regions[copy].yields.clone();
             let backward = slice(self.state.func, &backward, wanted.iter().copied(), |_| false);
-            let made: HashSet<Value> =
-                forward.iter().flat_map(|inst| self.state.func.insts[*inst].results.clone()).collect();
-            let reads = backward.iter().flat_map(|inst| reads_of(self.state.func, *inst)).chain(wanted);
-            let mut needed: Vec<Value> = reads.filter(|v| made.contains(v)).collect();
-            needed.sort();
-            needed.dedup();
+            let needed = self.needed((&forward, &[]), &backward, &wanted);
             let kept = self.chosen(copy, (&forward, &[]), None, &needed);
             let kept = kept.filter(|kept| kept.iter().all(|v| self.state.ty(*v).rank().is_some()));
-            arms.push((copy, forward, backward, yields, needed, kept));
+            let Some(kept) = kept else {
+                copies.into_iter().for_each(|copy| self.state.drop_checks(copy));
+                return;
+            };
+            arms.push(Arm { copy, forward, backward, yields, needed, kept });
         }
-        if arms.iter().any(|arm| arm.5.is_none()) {
-            copies.into_iter().for_each(|copy| self.state.drop_checks(copy));
-            return;
-        }
-        let kept: Vec<Vec<Value>> = arms.iter_mut().map(|arm| arm.5.take().unwrap_or_default()).collect();
-        let parts: Vec<_> = arms.iter().map(|arm| self.forward_part(Vec::new(), &arm.1, arm.3.clone())).collect();
+        let parts: Vec<_> =
+            arms.iter().map(|arm| self.forward_part(Vec::new(), &arm.forward, arm.yields.clone())).collect();
         let mut results = Vec::new();
-        for (side, values) in kept.iter().enumerate() {
-            for &v in values {
-                let (ty, span) = (self.state.ty(v), self.state.span);
+        for (side, arm) in arms.iter().enumerate() {
+            for &v in &arm.kept {
+                let ty = self.state.ty(v);
                 let own = parts[side].1.get(&v).copied().unwrap_or(v);
                 self.state.func.regions[parts[side].0].yields.push(own);
                 let other = parts[1 - side].0;
                 let empty = self.state.empty(other, &ty);
                 self.state.func.regions[other].yields.push(empty);
                 let ty = self.state.opened(&ty);
-                let made = self.state.func.new_value(ty);
-                self.state.span = span;
-                results.push(made);
+                results.push(self.state.func.new_value(ty));
             }
         }
         self.state.func.insts[inst].op = Op::If { cond, then: parts[0].0, els: parts[1].0 };
@@ -492,8 +497,7 @@ impl<'s> Reverse<'s> {
         self.state.defs.add_inst(self.state.func, inst);
         results.iter().for_each(|v| self.state.home[*v] = home.into());
         let mut made = results.into_iter();
-        for (arm, kept) in arms.into_iter().zip(kept) {
-            let (copy, forward, backward, _, needed, _) = arm;
+        for Arm { copy, forward, backward, needed, kept, .. } in arms {
             let renames: Renames = kept.iter().copied().zip(made.by_ref()).collect();
             let again: Vec<Value> = needed.into_iter().filter(|v| !kept.contains(v)).collect();
             let mut insts = slice_without(self.state.func, &forward, &again, &kept);

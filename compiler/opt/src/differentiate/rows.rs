@@ -12,7 +12,7 @@
 
 use crate::differentiate::state::State;
 use crate::edit::{Defs, Renames, drop_inst, insert_before};
-use crate::facts::Places;
+use crate::facts::{Places, and_constant};
 use ravel_types::{BinOp, HashMap, HashSet, Scalar, Ty, UnOp};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -215,44 +215,45 @@ impl State<'_> {
             let ty = ravel_wir::cell_type(&ty, lead.len());
             return self.emit(at, Op::Sel { array, index: lead }, ty);
         }
+        let zero = self.int(at, 0);
+        self.box_of(at, array, fixed, (&vec![zero; fixed.len()], extents), extents)
+    }
+
+    /// An array's elements at the fixed indices, between bounds along other axes and zeros elsewhere.
+    pub fn box_of(
+        &mut self,
+        at: Region,
+        array: Value,
+        fixed: &[Option<Value>],
+        (lower, upper): (&[Value], &[Value]),
+        extents: &[Value],
+    ) -> Value {
+        let ty = self.ty(array);
         let body = self.branch();
-        let (mut index, mut frame, mut axes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut index, mut axes) = (Vec::new(), Vec::new());
         for (k, fixed) in fixed.iter().enumerate() {
             index.push(match fixed {
                 Some(v) => *v,
                 None => {
-                    frame.push(extents[k]);
-                    axes.extend(ty.shape.extents().and_then(|extents| extents.get(k)).cloned());
+                    axes.push(k);
                     self.func.add_param(body, Ty::scalar(ravel_types::Elem::I32))
                 }
             });
         }
+        self.settle(body);
         let element = self.emit(body, Op::Sel { array, index }, Ty::scalar(ty.elem));
         self.func.regions[body].yields = vec![element];
-        let zero = self.int(at, 0);
-        let generator =
-            Generator::Known { lower: vec![zero; frame.len()], upper: frame.clone(), step: None, width: None };
-        let op = WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default: None };
+        let of = |values: &[Value]| axes.iter().map(|k| values[*k]).collect::<Vec<Value>>();
+        let generator = Generator::Known { lower: of(lower), upper: of(upper), step: None, width: None };
+        let op = WithOp::Genarray { frame: Frame::Known(of(extents)), cell: Some(Vec::new()), default: None };
         let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
-        self.emit(at, Op::With(with), Ty::new(ty.elem, ravel_types::Shape::Known(axes)))
+        let shape = axes.iter().filter_map(|k| ty.shape.extents()?.get(*k).cloned()).collect();
+        self.emit(at, Op::With(with), Ty::new(ty.elem, ravel_types::Shape::Known(shape)))
     }
 }
 
 /// Whether an index is one more than another one.
 pub fn is_next(state: &State, low: Value, high: Value) -> bool {
-    let split = |v: Value| {
-        if let Some(c) = state.defs.int(state.func, v) {
-            return (None, c);
-        }
-        match state.defs.op(state.func, v) {
-            Some(Op::Bin(BinOp::Add, x, c)) => match (state.defs.int(state.func, *x), state.defs.int(state.func, *c)) {
-                (_, Some(c)) => (Some(*x), c),
-                (Some(x), _) => (Some(*c), x),
-                _ => (Some(v), 0),
-            },
-            _ => (Some(v), 0),
-        }
-    };
-    let ((x, c), (y, d)) = (split(low), split(high));
+    let ((x, c), (y, d)) = (and_constant(state.func, &state.defs, low), and_constant(state.func, &state.defs, high));
     x == y && d.wrapping_sub(c) == 1
 }

@@ -467,21 +467,9 @@ impl Reverse<'_> {
             return None;
         }
         let extents = self.state.extents(at, g, 0);
-        let ty = self.state.ty(g);
-        let body = self.state.branch();
-        let mut index = lower.clone();
-        for k in &axes {
-            index[*k] = self.state.func.add_param(body, Ty::scalar(ravel_types::Elem::I32));
-        }
-        self.state.settle(body);
-        let element = self.state.emit(body, Op::Sel { array: g, index }, Ty::scalar(ty.elem));
-        self.state.func.regions[body].yields = vec![element];
-        let of = |values: &[Value]| axes.iter().map(|k| values[*k]).collect::<Vec<Value>>();
-        let generator = Generator::Known { lower: of(lower), upper: of(upper), step: None, width: None };
-        let op = WithOp::Genarray { frame: Frame::Known(of(&extents)), cell: Some(Vec::new()), default: None };
-        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
-        let shape = axes.iter().filter_map(|k| ty.shape.extents()?.get(*k).cloned()).collect();
-        let value = self.state.emit(at, Op::With(with), Ty::new(ty.elem, ravel_types::Shape::Known(shape)));
+        let fixed: Vec<Option<Value>> =
+            lower.iter().enumerate().map(|(k, low)| (!axes.contains(&k)).then_some(*low)).collect();
+        let value = self.state.box_of(at, g, &fixed, (lower, upper), &extents);
         Some(Row { value, axes })
     }
 

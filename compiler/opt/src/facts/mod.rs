@@ -19,7 +19,9 @@ pub use effects::{divides_by_constant, is_speculatable, region_has_effect, regio
 pub use index_sets::{Bounds, MAX_PARTS, bounds, covers};
 pub use keys::{Key, form_key, key_of};
 pub use linear::{Atom, Lin};
-pub use places::{Places, Use, covers_frame, rewrite_withs, same_int, total_trips, trips, visit_partitions};
+pub use places::{
+    Places, Use, and_constant, covers_frame, rewrite_withs, same_int, total_trips, trips, visit_partitions,
+};
 pub use ranges::Ranges;
 pub use read_counts::{is_in_loop, reads_only_what_stays, reads_per_element};
 pub use speculation::Safety;

@@ -5,6 +5,7 @@ use crate::facts::ranges::Ranges;
 use crate::facts::sums::same_sum;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use ravel_types::BinOp;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use smallvec::SmallVec;
 
@@ -306,5 +307,23 @@ pub fn same_int(func: &Func, defs: &Defs, a: Value, b: Value) -> bool {
         }
         (Some(Op::Bin(..) | Op::Un(..)), Some(Op::Bin(..) | Op::Un(..))) => same_sum(func, defs, a, b),
         _ => false,
+    }
+}
+
+/// An index as something plus a constant; sums wrap.
+pub fn and_constant(func: &Func, defs: &Defs, mut v: Value) -> (Option<Value>, i32) {
+    let mut sum = 0i32;
+    loop {
+        if let Some(c) = defs.int(func, v) {
+            return (None, sum.wrapping_add(c));
+        }
+        let Some(Op::Bin(BinOp::Add, x, y)) = defs.op(func, v) else { return (Some(v), sum) };
+        let (rest, c) = match (defs.int(func, *y), defs.int(func, *x)) {
+            (Some(c), _) => (*x, c),
+            (None, Some(c)) => (*y, c),
+            _ => return (Some(v), sum),
+        };
+        sum = sum.wrapping_add(c);
+        v = rest;
     }
 }

@@ -19,7 +19,7 @@
 //! Worth: tests/survey/loops/sandpile (29 with Cranelift, 26 with LLVM).
 
 use crate::edit::{Defs, Renames, drop_inst, insert_before, insts_where, use_counts};
-use crate::facts::{Places, Use};
+use crate::facts::{Places, Use, and_constant};
 use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
@@ -187,7 +187,7 @@ fn is_untouched(func: &Func, (defs, places): (&Defs, &Places), inst: Inst, index
         Written::Box(lower, upper) => (lower, upper),
     };
     let is_single = |axis: usize| {
-        let ((low, c), (high, d)) = (split(func, defs, lower[axis]), split(func, defs, upper[axis]));
+        let ((low, c), (high, d)) = (and_constant(func, defs, lower[axis]), and_constant(func, defs, upper[axis]));
         low == high && d.wrapping_sub(c) == 1
     };
     let axes = lower.len().min(index.len());
@@ -263,20 +263,6 @@ fn later_selections(
 
 /// Whether two indices differ for certain: `x + c` and `x + d`, or different constants.
 fn differ(func: &Func, defs: &Defs, a: Value, b: Value) -> bool {
-    let ((x, c), (y, d)) = (split(func, defs, a), split(func, defs, b));
+    let ((x, c), (y, d)) = (and_constant(func, defs, a), and_constant(func, defs, b));
     x == y && c != d
-}
-
-/// An index as something plus a constant; sums wrap.
-fn split(func: &Func, defs: &Defs, mut v: Value) -> (Option<Value>, i32) {
-    let mut sum = 0i32;
-    loop {
-        if let Some(c) = defs.int(func, v) {
-            return (None, sum.wrapping_add(c));
-        }
-        let Some(Op::Bin(BinOp::Add, x, c)) = defs.op(func, v) else { return (Some(v), sum) };
-        let Some(c) = defs.int(func, *c) else { return (Some(v), sum) };
-        sum = sum.wrapping_add(c);
-        v = *x;
-    }
 }
