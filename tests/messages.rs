@@ -322,6 +322,24 @@ int main() { return toi(sum(f(genarray([3,4], 1d), genarray([5,6], 1d)))
     Ok(())
 }
 
+/// Bytes that are no UTF-8 are refused inside of strings, at their place; in comments they do no harm.
+fn bytes_that_are_no_text() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("latin.sac");
+    let program = |inside: &[u8], behind: &[u8]| {
+        [b"use StdIO: all;\nint main() { printf(\"", inside, b"\\n\"); return 0; } // ", behind, b"\n"].concat()
+    };
+    fs::write(&file, program(b"na\xefve", b""))?;
+    let run = check(&["--format", "short", &file.display().to_string()], "")?;
+    let wanted = "latin.sac:2:24: error[E0236]: a string holds a byte that is not UTF-8";
+    if run.status == 0 || !run.stderr.contains(wanted) {
+        return Err(format!("not {wanted}: {}", run.describe()).into());
+    }
+    fs::write(&file, program(b"plain", b"na\xefve"))?;
+    let run = check(&[&file.display().to_string()], "")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/diagnostics");
     let mut trials = vec![
@@ -329,6 +347,7 @@ fn main() -> ExitCode {
         Trial::test("fixes", fixes),
         Trial::test("folders", folders),
         Trial::test("instances", instances),
+        Trial::test("bytes that are no text", bytes_that_are_no_text),
         Trial::test("a trial of arguments leaves nothing", a_trial_of_arguments_leaves_nothing),
     ];
     for (n, (text, says)) in FAULTING.into_iter().enumerate() {

@@ -86,7 +86,7 @@ impl<'a> Printer<'a> {
         self.accesses(region, &mut accessed)?;
         for (base, prims) in accessed {
             let same = prims.iter().all(|p| *p == prims[0]);
-            let typed = same && matches!(self.bases[&base].space, Space::Global | Space::Local);
+            let typed = same && self.bases[&base].space != Space::Constant;
             self.bases.get_mut(&base).expect("every access has a base").elem = typed.then_some(prims[0]);
         }
         Ok(())

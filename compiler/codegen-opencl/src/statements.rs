@@ -128,7 +128,13 @@ impl<'a> Printer<'a> {
             }
             Op::StackSlot { size, .. } => {
                 if let Some(base) = self.bases.get(&inst.results[0]) {
-                    let text = format!("uchar {}[{size}] __attribute__((aligned(8)));", base.name);
+                    let text = match base.elem {
+                        // What was put into memory is to stay out of registers, which are for what is used more often.
+                        Some(prim) => {
+                            format!("volatile {} {}[{}];", c_type(prim), base.name, size.div_ceil(prim.bytes()))
+                        }
+                        None => format!("uchar {}[{size}] __attribute__((aligned(8)));", base.name),
+                    };
                     self.line(&text);
                 }
             }

@@ -61,7 +61,6 @@ codes! {
     E0204 UnreadableModule "the file of a module cannot be read"
     E0205 NotExported "a module does not export this name"
     E0206 OwnModule "a module loads itself"
-    E0207 DeprecatedModule "a module is deprecated"
     E0210 UnknownFunction "an unknown function or operator"
     E0211 WrongCounts "no function of this name takes or gives so many values"
     E0212 UnknownVariable "an unknown variable"
@@ -71,7 +70,6 @@ codes! {
     E0216 BadPrimitive "a primitive is unknown or used wrongly"
     E0217 ReferenceArgument "a reference argument is not a variable"
     E0218 DuplicateInstance "a function is defined twice for the same argument types"
-    E0219 HiddenDefinition "a definition hides another"
     E0220 ReturnCount "a function returns another number of values than it declares"
     E0221 TargetCount "the two sides of an assignment differ in number"
     E0222 DefinedTwice "a name is defined twice"
@@ -85,13 +83,10 @@ codes! {
     E0230 DotInTarget "dots stand on the left of `=`"
     E0231 DuplicateParameter "two parameters have one name"
     E0232 UndeclaredVariadic "a variable of any type must be declared"
-    E0233 LocalPatternName "names in a local type bind nothing"
     E0234 ObjectCycle "a global object needs itself to be initialized"
     E0235 BadFamily "a type family cannot be used"
     E0236 NotUtf8 "a string is not valid UTF-8"
     E0237 MainSignature "`main` must be `int main()`"
-    E0238 NothingToSpecialize "there is no instance to specialize"
-    E0239 HiddenModule "several files are a module of this name"
     E0240 EmptyStruct "a struct has no fields"
     E0241 MainInModule "a module has no `main`"
     E0242 ResultTypesDiffer "instances for the same arguments give different types"
@@ -104,7 +99,6 @@ codes! {
     E0249 DerivativeCounts "a derivative has other numbers of variables, seeds or results"
     E0250 NoMain "a program needs a function `int main()`"
     E0251 UnknownEdition "there is no library of this edition"
-    E0252 EditionsDiffer "a module asks for another edition of the library"
     E0301 WrongType "a value of another type than declared"
     E0302 BranchesDiffer "the branches of a condition give different types"
     E0303 MixedLiteral "an array literal mixes types"
@@ -144,7 +138,6 @@ codes! {
     E0365 OutsideResult "a generator reaches outside of the result"
     E0367 UnknownCells "nothing tells what the cells of a with-loop are"
     E0368 FoldTypesDiffer "a fold changes the type of its accumulator"
-    E0370 IntWraps "a product or sum is too large for `int`"
     E0380 NotReal "a derivative is taken of or by what is not real"
     E0381 NotOneScalar "`grad` is taken of what is not one real scalar"
     E0382 SeedMisfit "a seed or a tangent does not fit"
@@ -174,13 +167,33 @@ codes! {
     W0433 RankUnknown "only the run knows the rank of an array"
     W0440 HeldConstant "a derivative holds a value constant that was computed from its variable"
     W0441 AlwaysZero "a derivative is always zero"
+    W0450 DeprecatedModule "a module is deprecated"
+    W0451 HiddenDefinition "a definition hides another"
+    W0452 LocalPatternName "names in a local type bind nothing"
+    W0453 NothingToSpecialize "there is no instance to specialize"
+    W0454 HiddenModule "several files are a module of this name"
+    W0455 EditionsDiffer "a module asks for another edition of the library"
+    W0456 IntWraps "a product or sum is too large for `int`"
 }
 
+/// What warnings were called before each had a warning's letter.
+const FORMER: [(&str, Code); 7] = [
+    ("E0207", Code::DeprecatedModule),
+    ("E0219", Code::HiddenDefinition),
+    ("E0233", Code::LocalPatternName),
+    ("E0238", Code::NothingToSpecialize),
+    ("E0239", Code::HiddenModule),
+    ("E0252", Code::EditionsDiffer),
+    ("E0370", Code::IntWraps),
+];
+
 impl Code {
-    /// The code that a user writes, in small letters too, or by its number alone.
+    /// The code that a user writes, in small letters too, or by its number alone; also a former one.
     pub fn from_text(text: &str) -> Option<Code> {
         let text = text.trim();
-        Code::ALL.iter().copied().find(|code| code.text().eq_ignore_ascii_case(text) || code.text()[1..] == *text)
+        let is = |code: &str| code.eq_ignore_ascii_case(text) || code[1..] == *text;
+        let known = Code::ALL.iter().copied().find(|code| is(code.text()));
+        known.or_else(|| FORMER.iter().find(|(code, _)| is(code)).map(|(_, code)| *code))
     }
 }
 
@@ -199,6 +212,7 @@ mod tests {
         assert!(Code::ALL.windows(2).all(|pair| pair[0].text() < pair[1].text()));
         assert_eq!(Code::from_text("e0312"), Some(Code::ShapesDiffer));
         assert_eq!(Code::from_text("0312"), Some(Code::ShapesDiffer));
+        assert_eq!(Code::from_text("E0370"), Some(Code::IntWraps));
         assert_eq!(Code::from_text("E9999"), None);
     }
 }

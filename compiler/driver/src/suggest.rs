@@ -239,3 +239,32 @@ fn mentions_use(text: &str, module: &str) -> bool {
     let heads = [format!("use {module}:"), format!("import {module}:")];
     text.lines().any(|line| heads.iter().any(|head| line.trim_start().starts_with(head)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of two offers for `f(x)`, of which one changes nothing.
+    fn left(help: &str) -> Diagnostic {
+        let mut map = SourceMap::default();
+        let file = map.add("a.sac", "f(x)");
+        let offer = |title: &str, text: &str| Fix {
+            title: title.to_string(),
+            safe: true,
+            edits: vec![(Span::new(file, 2, 3), text.to_string())],
+        };
+        let report = Diagnostic::error(Code::NoInstance, "no instance").with_help(help);
+        let mut reports = [report.with_fix(offer("write `x`", "x")).with_fix(offer("write `y`", "y"))];
+        with_effect(&mut reports, &map);
+        let [report] = reports;
+        report
+    }
+
+    #[test]
+    fn fixes_that_change_nothing_go_and_so_does_the_help_that_speaks_of_them() {
+        let report = left("write `x`");
+        assert_eq!(report.fixes.iter().map(|fix| fix.title.as_str()).collect::<Vec<_>>(), ["write `y`"]);
+        assert_eq!(report.help.as_deref(), Some("write `y`"));
+        assert_eq!(left("look at the head of `f`").help.as_deref(), Some("look at the head of `f`"));
+    }
+}

@@ -86,7 +86,7 @@ fn overloads_must_differ() {
     let twice = "int f(int[.] a) { return 1; }\nint f(int[n] b) { return 2; }\nint main() { return f([1]); }";
     assert_eq!(only(twice), "E0218 2: function `f` is defined twice for the same argument types");
     let hides = "use Array: all;\nint ++(int a) { return 2; }\nint main() { x = 1; x++; return x; }";
-    assert_eq!(only(hides), "E0219 2: this `++` hides the one of module `Array`");
+    assert_eq!(only(hides), "W0451 2: this `++` hides the one of module `Array`");
     let counts = "int toi(int a) { return a; }\nint, int toi(int a) { return (a, a); }\nint main() { x, y = toi(1); return toi(2); }";
     assert!(messages(counts, &[]).is_empty());
 }

@@ -43,6 +43,7 @@ impl Reverse<'_> {
         self.iterations.insert(once);
         let forward = self.state.func.regions[once].insts.clone();
         let own = self.state.func.regions[once].clone();
+        self.state.results.extend(own.params.iter().copied().zip(results.iter().copied()));
         let mut inner = Adjoints::default();
         let mut carried = Vec::new();
         for &k in &varied {
@@ -83,6 +84,7 @@ impl Reverse<'_> {
         let counter = trip.map(|trip| own.params[trip.counter]);
         // The loop itself does what the forward part does now: loops inside have got tapes, branches give what was kept in them.
         let (forward, backward) = self.halves(once, &forward);
+        self.state.read_results(&backward);
         let (body, original) = self.forward_part(own.params.clone(), &forward, own.yields.clone());
         self.state.func.insts[inst].op = Op::Loop { init: init.clone(), body };
         self.state.drop_checks(once);
@@ -129,6 +131,7 @@ impl Reverse<'_> {
         }
         let again: Vec<Value> = needed.into_iter().filter(|v| !kept.contains(v)).collect();
         let again = slice_without(self.state.func, &forward, &again, &kept);
+        self.state.read_results(&again);
         for inst in again.into_iter().chain(backward) {
             self.state.func.regions[reverse].insts.push(inst);
         }
@@ -235,7 +238,7 @@ impl Reverse<'_> {
             !self.state.func.ty(*v).is_scalar()
                 && self.state.home[*v].expand().is_some_and(|home| home != once && self.is_repeated(home))
         };
-        let mut changing: Vec<Value> = forward.iter().flat_map(|inst| reads_of(self.state.func, *inst)).collect();
+        let mut changing: Vec<Value> = forward.iter().flat_map(|inst| self.state.unsettled_reads(*inst)).collect();
         changing.retain(is_changing);
         changing.sort();
         changing.dedup();
@@ -263,7 +266,7 @@ impl Reverse<'_> {
             let is_again = (!self.is_heavy(inst) || self.is_light(inst)) && !is_outside;
             let is_source = |v: &Value| self.state.is_made_in(*v, once) || changing.contains(v);
             let operands: Option<Vec<Value>> =
-                is_again.then(|| reads_of(func, inst).into_iter().filter(is_source).collect());
+                is_again.then(|| self.state.unsettled_reads(inst).into_iter().filter(is_source).collect());
             for &v in &func.insts[inst].results {
                 nodes.push(Node { value: v, cost: self.store_cost(v), operands: operands.clone() });
             }

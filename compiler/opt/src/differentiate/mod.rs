@@ -31,6 +31,7 @@ mod rows;
 mod scalar;
 mod segments;
 mod sequential;
+mod settled;
 mod state;
 mod with;
 
@@ -128,6 +129,7 @@ fn lower(func: &mut Func, calls: &mut Calls, home: Region, inst: Inst) -> Result
     state.put_in_order(body)?;
     if mode == Mode::Reverse {
         state.take_rows(body);
+        state.find_settled(body);
     }
     state.settle(body);
     let yields = state.func.regions[body].yields.clone();

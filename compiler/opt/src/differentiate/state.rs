@@ -32,6 +32,10 @@ pub struct State<'f> {
     pub varied: EntitySet<Value>,
     /// The region that a value is made in, of those that adjoint code is added to.
     pub home: SecondaryMap<Value, PackedOption<Region>>,
+    /// By result of a selection, the array, as a loop carries it, that changes no more where it reads.
+    pub settled: HashMap<Value, Value>,
+    /// By what a loop carries, in what it results.
+    pub results: HashMap<Value, Value>,
     /// By copied region, the first symbol that is a fact about one evaluation of it.
     pub own_syms: HashMap<Region, u32>,
     /// For new instructions.
@@ -47,6 +51,8 @@ impl<'f> State<'f> {
             defs,
             varied: EntitySet::new(),
             home: SecondaryMap::new(),
+            settled: HashMap::default(),
+            results: HashMap::default(),
             own_syms: HashMap::default(),
             span: Span::NONE,
         }
@@ -340,6 +346,9 @@ impl<'f> State<'f> {
         for (old, new) in &copier.values {
             if self.varied.contains(*old) {
                 self.varied.insert(*new);
+            }
+            if let Some(array) = self.settled.get(old) {
+                self.settled.insert(*new, copier.values.get(array).copied().unwrap_or(*array));
             }
         }
     }

@@ -42,10 +42,13 @@ pub const FIRST: &[Entry] = &[
 ];
 
 /// Runs at every level, for nothing behind it knows derivatives.
-pub const DERIVE: &[Entry] = &[(
-    &[&differentiate::PASS],
-    "Behind inline, since it looks at one function; before folding, which then sees primal and adjoint.",
-)];
+pub const DERIVE: &[Entry] = &[
+    (&[&cse::PASS], "Behind inline, which brings equal reads together: of each, differentiate would keep a copy."),
+    (
+        &[&differentiate::PASS],
+        "Behind inline, since it looks at one function; before folding, which then sees primal and adjoint.",
+    ),
+];
 
 /// Runs over each function until nothing changes.
 pub const CYCLE: &[Entry] = &[

@@ -21,6 +21,7 @@ pub mod state;
 pub mod tile;
 pub mod tile_nest;
 pub mod tile_slices;
+mod tile_sums;
 pub mod transfers;
 pub mod variants;
 

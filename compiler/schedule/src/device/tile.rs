@@ -12,7 +12,7 @@
 //! computes them together for a slice of the fold's index set, once, and keeps them in local memory; while the slice is in use, the next one
 //! is on its way to registers. What depends on the cell alone is computed once, in front of the fold. See [`crate::device::tile_nest`].
 //!
-//! With two sides every cell adds in the order of the program. With one, two work-items may share the fold of a cell, if its operator regroups:
+//! With two sides every cell adds in the order of the program, long sums of floats by blocks ([`crate::device::tile_sums`]). With one, two work-items may share the fold of a cell, if its operator regroups:
 //! tens of thousands of cells are too few for a large device. The parts are always the same.
 
 use ravel_types::Elem;

@@ -18,6 +18,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Op, Part, With, WithOp};
 
 use crate::device::tile::{DeviceTile, Staged, WANTED_GROUPS};
+use crate::device::tile_sums::is_one_block;
 use crate::facts::{Cell, Ext, Grid, Jam, Sink, Val, folds_along, prim_of};
 use crate::lower::{Lower, scalars};
 use crate::{Result, Tiles};
@@ -308,7 +309,9 @@ impl Lower<'_, '_> {
             self.b.binary(NestBin::And, tile.trips, mask)
         };
         carried.extend(self.load_slice(with, tile, zero)?);
-        let (first, carried) = self.b.begin_for(zero, full, step, &carried);
+        let is_short = is_one_block(self.const_val(tile));
+        let (from, to, carried, blocks) = self.begin_tile_sums(tile, (full, is_short), g.j(), carried);
+        let (first, carried) = self.b.begin_for(from, to, step, &carried);
         self.open(tile.part.body);
         let half = {
             let bit = self.b.i64(slice);
@@ -322,6 +325,7 @@ impl Lower<'_, '_> {
         yields.extend(loaded);
         self.close();
         let carried = self.b.end_for(&yields);
+        let carried = self.end_tile_sums(blocks, carried);
         let mut results = carried[..accumulators].to_vec();
         let whole = self.const_val(tile).is_some_and(|n| n % slice == 0);
         if !whole {

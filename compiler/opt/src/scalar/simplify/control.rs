@@ -1,6 +1,7 @@
 //! Branches, loops, generators and checks whose course is known.
 
 use super::{Simplifier, Step};
+use crate::edit::Def;
 use crate::facts::{divides_by_constant, is_speculatable};
 use ravel_types::{Affine, BinOp, Scalar, Shape};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -127,6 +128,7 @@ impl Simplifier<'_> {
         if let Some(values) = self.single_index(inst, &with) {
             return Step::Is(values);
         }
+        changed |= self.skip_overwritten(&mut with);
         changed |= self.covering_modarray(&mut with);
         self.refine_types(inst, &with);
         if changed { Step::Becomes(Op::With(with)) } else { Step::Keep }
@@ -296,6 +298,36 @@ impl Simplifier<'_> {
 
     fn extent_form(&self, array: Value, axis: u32) -> Option<&Affine> {
         self.func.ty(array).shape.extents()?.get(axis as usize)
+    }
+
+    /// A `modarray` of one that nobody else reads, and all of whose elements it replaces, changes what that one changes.
+    fn skip_overwritten(&mut self, with: &mut With) -> bool {
+        let mut changed = false;
+        for op in &mut with.ops {
+            let WithOp::Modarray { array } = op else { continue };
+            let Def::Inst(inst, k) = self.defs.get(*array) else { continue };
+            let Op::With(before) = &self.func.insts[inst].op else { continue };
+            let WithOp::Modarray { array: first } = before.ops[k as usize] else { continue };
+            let is_replaced = |old: &Part| with.parts.iter().any(|new| self.contains(&new.generator, &old.generator));
+            if self.uses[*array] == 1 && before.parts.iter().all(is_replaced) {
+                *array = self.renames.get(first);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Does a box for certain have all elements that the indices of another generator reach?
+    fn contains(&self, outer: &Generator, inner: &Generator) -> bool {
+        let Generator::Known { lower, upper, step: None, .. } = outer else { return false };
+        let Generator::Known { lower: first, upper: last, .. } = inner else { return false };
+        let is_at_most = |a: Value, b: Value| {
+            let (a, b) = (self.renames.get(a), self.renames.get(b));
+            a == b || matches!((self.int_of(a), self.int_of(b)), (Some(a), Some(b)) if a <= b)
+        };
+        lower.len() <= first.len()
+            && lower.iter().zip(first).all(|(l, f)| is_at_most(*l, *f))
+            && upper.iter().zip(last).all(|(u, l)| is_at_most(*l, *u))
     }
 
     /// `modarray` that replaces everything is `genarray`.
