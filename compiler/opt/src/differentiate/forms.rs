@@ -1,6 +1,7 @@
 //! Forms of indices and conditions: sums of what iterations count and of what is there.
 
 use crate::differentiate::adjoint::Level;
+use crate::differentiate::cases::Cases;
 use crate::differentiate::invert::Given;
 use crate::differentiate::reverse::Reverse;
 use crate::facts::{Atom, Lin};
@@ -16,7 +17,12 @@ pub struct Forms<'r, 's> {
     pub at: Region,
     pub levels: Vec<Level>,
     pub vars: Vec<Value>,
+    /// Of variables, the least one and the one behind the greatest.
+    pub bounds: HashMap<Value, (Lin, Lin)>,
     pub known: HashMap<Value, Lin>,
+    pub cases: Cases,
+    /// Values of branches that are looked into.
+    pub in_arms: Vec<Value>,
 }
 
 impl Forms<'_, '_> {
@@ -28,7 +34,7 @@ impl Forms<'_, '_> {
         self.form(v, MOST_DEPTH)
     }
 
-    fn form(&mut self, v: Value, depth: u32) -> Option<Lin> {
+    pub fn form(&mut self, v: Value, depth: u32) -> Option<Lin> {
         if let Some(form) = self.known.get(&v) {
             return Some(form.clone());
         }
@@ -72,6 +78,7 @@ impl Forms<'_, '_> {
                     None => None,
                 }
             }
+            Some(op) if self.is_inside(v) => self.in_case(v, op, depth),
             _ => None,
         };
         match sum {
@@ -120,6 +127,7 @@ impl Forms<'_, '_> {
     /// Whether a value is made in one of the levels, or inside of one.
     fn is_inside(&self, v: Value) -> bool {
         let state = &self.reverse.state;
-        self.levels.iter().any(|level| state.is_made_in(v, self.reverse.levels[*level].region))
+        self.in_arms.contains(&v)
+            || self.levels.iter().any(|level| state.is_made_in(v, self.reverse.levels[*level].region))
     }
 }

@@ -1,6 +1,7 @@
 //! Terms become values: with-loops over the array's own index set where their indices can be inverted, folds of updates otherwise.
 
 use crate::differentiate::adjoint::{Index, Level, LevelKind, Term};
+use crate::differentiate::cases::{Cases, MOST_CASES};
 use crate::differentiate::forms::Forms;
 use crate::differentiate::invert::{Cond, Free, Given, Inverse, Quotient, Var, invert};
 use crate::differentiate::reverse::Reverse;
@@ -41,11 +42,17 @@ impl Reverse<'_> {
             let span =
                 self.state.defs.inst(term.value).map_or(self.state.span, |inst| self.state.func.insts[inst].span);
             let mut is_gathered = true;
-            match self.plan(at, of, term) {
-                Some(plan) if is_repeated && is_thin(&plan) => thin.push(plan),
-                Some(plan) => {
-                    let value = self.gathered(at, &plan, None)?;
-                    total = Some(self.plus(at, total, value));
+            match self.plans(at, of, term) {
+                Some(plans) => {
+                    let in_place = is_repeated || plans.len() > 1;
+                    for plan in plans {
+                        if in_place && is_thin(&plan) {
+                            thin.push(plan);
+                            continue;
+                        }
+                        let value = self.gathered(at, &plan, None)?;
+                        total = Some(self.plus(at, total, value));
+                    }
                 }
                 None => {
                     let value = self.alike(at, of, term);
@@ -127,7 +134,28 @@ impl Reverse<'_> {
         }
     }
 
+    /// The one way in which a term reaches its places.
     fn plan<'t>(&mut self, at: Region, of: Value, term: &'t Term) -> Option<Plan<'t>> {
+        let mut plans = self.plans(at, of, term)?;
+        (plans.len() == 1).then(|| plans.remove(0))
+    }
+
+    /// The ways in which a term reaches its places, by case.
+    fn plans<'t>(&mut self, at: Region, of: Value, term: &'t Term) -> Option<Vec<Plan<'t>>> {
+        let (mut plans, mut next) = (Vec::new(), Some(Cases::default()));
+        let mut count = 0;
+        while let Some(mut cases) = next {
+            plans.push(self.plan_of_case(at, of, term, &mut cases)?);
+            count += 1;
+            if count > MOST_CASES {
+                return None;
+            }
+            next = cases.next();
+        }
+        Some(plans)
+    }
+
+    fn plan_of_case<'t>(&mut self, at: Region, of: Value, term: &'t Term, cases: &mut Cases) -> Option<Plan<'t>> {
         let Index::Known(index) = &term.index else { return None };
         if self.state.ty(of).rank().is_none() && !index.is_empty() {
             return None;
@@ -136,8 +164,16 @@ impl Reverse<'_> {
         let mut given = Given::default();
         let mut absorbed = Vec::new();
         let mut steps = Vec::new();
-        let mut forms =
-            Forms { reverse: self, at, levels: term.levels.clone(), vars: Vec::new(), known: HashMap::default() };
+        let mut forms = Forms {
+            reverse: self,
+            at,
+            levels: term.levels.clone(),
+            vars: Vec::new(),
+            bounds: HashMap::default(),
+            known: HashMap::default(),
+            cases: std::mem::take(cases),
+            in_arms: Vec::new(),
+        };
         for level in &term.levels {
             let generator = match forms.reverse.levels[*level].kind.clone() {
                 LevelKind::Part(generator) => generator,
@@ -168,6 +204,7 @@ impl Reverse<'_> {
                     None => 1,
                 };
                 if by == 1 || wide >= by {
+                    forms.bounds.insert(param, (low.clone(), high.clone()));
                     vars.push(Var { value: param, lower: Some(low), upper: Some(high) });
                     forms.vars.push(param);
                     continue;
@@ -192,6 +229,9 @@ impl Reverse<'_> {
             _ => None,
         };
         let rows = index.iter().map(|i| forms.of(*i)).collect::<Option<Vec<Lin>>>()?;
+        *cases = forms.cases;
+        given.constraints.append(&mut cases.given.constraints);
+        given.equations.append(&mut cases.given.equations);
         let target: Vec<Value> = index.iter().map(|_| self.name()).collect();
         self.places.extend(target.iter().copied());
         // An equation brings one variable at most.

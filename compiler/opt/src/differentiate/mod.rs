@@ -18,6 +18,7 @@
 mod activity;
 mod adjoint;
 mod calls;
+mod cases;
 mod folds;
 mod forms;
 mod forward;
@@ -32,6 +33,7 @@ mod scalar;
 mod segments;
 mod sequential;
 mod settled;
+mod shared;
 mod state;
 mod with;
 

@@ -243,7 +243,7 @@ impl Reverse<'_> {
     fn leave(&mut self, at: Region, level: Level, outward: Vec<(Value, Vec<Term>)>) -> Result<Vec<(Value, Term)>> {
         let body = self.levels[level].region;
         let mut left = Vec::new();
-        let mut stored: Vec<Value> = Vec::new();
+        let mut stored = self.dear_to_several(level, &outward);
         let mut summed: Vec<(Value, Vec<Term>)> = Vec::new();
         for (v, terms) in outward {
             for term in terms {
@@ -305,7 +305,7 @@ impl Reverse<'_> {
     }
 
     /// Whether a value of a body can be kept in an array over its indices.
-    fn can_store(&self, level: Level, v: Value) -> bool {
+    pub fn can_store(&self, level: Level, v: Value) -> bool {
         let is_plain = matches!(&self.levels[level].kind, LevelKind::Part(Generator::Known { .. }));
         // Cells of an array have one shape.
         let first = self.state.own_syms.get(&self.levels[level].region).copied().unwrap_or(0);
