@@ -148,9 +148,15 @@ impl Reverse<'_> {
             match seed {
                 None => {}
                 Some(Seed::Fold(fold, g, guard)) => {
+                    let (mut g, mut guard) = (*g, *guard);
+                    // Where nothing is infinite a zero says as much as the condition, and is the same for all cells.
+                    if let Some(cond) = guard.take_if(|_| !joint && !is_singular && matches!(fold, Fold::Sum)) {
+                        g = self.guarded(at, &Term { guard: Some(cond), ..Term::here(g) });
+                        self.masked.insert(g);
+                    }
                     let steps =
                         self.state.of_cell(body, *fold, cell, |s| s.number(body, part, &sizes, &data.params, start));
-                    self.partial(body, cell, &steps, (*g, *guard), &mut inner);
+                    self.partial(body, cell, &steps, (g, guard), &mut inner);
                 }
                 Some(Seed::Array(_) | Seed::Terms(..)) => {
                     let g = match seed {

@@ -34,6 +34,10 @@ const SMALL: usize = 60;
 /// A caller does not grow beyond this by small bodies; once-called functions do not count.
 const MAX_CALLER: usize = 20_000;
 
+/// A derivative has no more copies of one function than these, where they are longer than this together.
+const MANY_COPIES: usize = 8;
+const MOST_COPIED: usize = 2_000;
+
 /// A function that calls itself is copied into itself as long as it does not grow beyond this.
 const MAX_RECURSIVE: usize = 120;
 
@@ -172,7 +176,8 @@ impl Inliner {
         self.wanted.resize(funcs.len(), false);
         let stays = |func: &Func| func.rules.of(mode).is_some() || mode == Mode::Reverse && func.rules.recompute;
         let is_wanted = |(id, func): (FuncId, &Func)| self.wanted[number(id)] && !stays(func);
-        let wanted: Vec<bool> = funcs.iter().map(is_wanted).collect();
+        let mut wanted: Vec<bool> = funcs.iter().map(is_wanted).collect();
+        keep_multiplied(func, funcs, inst, &mut wanted);
         let mut any = false;
         // Bodies that come in call others.
         loop {
@@ -204,6 +209,40 @@ impl Inliner {
         }
         let derives = |inst: Inst| matches!(func.insts[inst].op, Op::Derive { .. });
         (!any_inst(&func, func.body, derives)).then_some(func)
+    }
+}
+
+/// Lets functions stay calls that would be in place many times, at some length: a recursion over halves, of which each length is a function of its own.
+fn keep_multiplied(func: &Func, funcs: &PrimaryMap<FuncId, Func>, inst: Inst, wanted: &mut [bool]) {
+    let callees: Vec<Vec<FuncId>> = funcs.values().map(callees_of).collect();
+    let (order, _) = bottom_up(&callees);
+    // With all that they call in place.
+    let mut sizes: Vec<usize> = funcs.values().map(|func| size_of(func, func.body)).collect();
+    for id in order.iter().filter(|id| wanted[number(**id)]) {
+        let inner = callees[number(*id)].iter().filter(|c| **c != *id && wanted[number(**c)]).map(|c| sizes[number(*c)]);
+        sizes[number(*id)] = inner.fold(sizes[number(*id)], usize::saturating_add);
+    }
+    let mut copies = vec![0usize; funcs.len()];
+    for region in func.insts[inst].op.regions() {
+        for inner in all_insts(func, region) {
+            if let Op::Call { func: callee, .. } = func.insts[inner].op
+                && let Some(count) = copies.get_mut(number(callee))
+            {
+                *count += 1;
+            }
+        }
+    }
+    for id in order.iter().rev().map(|id| number(*id)) {
+        if !wanted[id] || copies[id] == 0 {
+            continue;
+        }
+        if copies[id] >= MANY_COPIES && copies[id].saturating_mul(sizes[id]) > MOST_COPIED {
+            wanted[id] = false;
+            continue;
+        }
+        for callee in &callees[id] {
+            copies[number(*callee)] = copies[number(*callee)].saturating_add(copies[id]);
+        }
     }
 }
 
