@@ -10,8 +10,9 @@ use crate::stream::{self, Standard};
 /// How often a derivative is compared: its first executions.
 const TIMES: u32 = 3;
 
-/// Derivatives of floats differ by so much from differences, those of doubles by a tenth of it.
-const TOLERANCE: f64 = 0.05;
+/// By how much derivatives of floats and of doubles may differ from differences, beyond what these are in doubt by.
+const FLOAT_TOLERANCE: f64 = 0.05;
+const DOUBLE_TOLERANCE: f64 = 1e-4;
 
 /// Steps of floats are above it, those of doubles below.
 const FLOAT_STEP: f64 = 1e-4;
@@ -63,7 +64,7 @@ natives! { GRADIENTS;
         if error.is_nan() || error > site.error {
             site.error = error;
         }
-        let most = if step > FLOAT_STEP { TOLERANCE } else { TOLERANCE / 10.0 };
+        let most = if step > FLOAT_STEP { FLOAT_TOLERANCE } else { DOUBLE_TOLERANCE };
         if (error.is_nan() || error > most) && !std::mem::replace(&mut site.is_wrong, true) {
             let text = format!("{}: the derivative is off by {error:.2e} of what differences give\n", site.place);
             // That stderr is closed or full must not change what the program does.

@@ -219,7 +219,8 @@ fn keep_multiplied(func: &Func, funcs: &PrimaryMap<FuncId, Func>, inst: Inst, wa
     // With all that they call in place.
     let mut sizes: Vec<usize> = funcs.values().map(|func| size_of(func, func.body)).collect();
     for id in order.iter().filter(|id| wanted[number(**id)]) {
-        let inner = callees[number(*id)].iter().filter(|c| **c != *id && wanted[number(**c)]).map(|c| sizes[number(*c)]);
+        let inner =
+            callees[number(*id)].iter().filter(|c| **c != *id && wanted[number(**c)]).map(|c| sizes[number(*c)]);
         sizes[number(*id)] = inner.fold(sizes[number(*id)], usize::saturating_add);
     }
     let mut copies = vec![0usize; funcs.len()];
