@@ -19,6 +19,7 @@ mod activity;
 mod adjoint;
 mod calls;
 mod cases;
+mod counted;
 mod folds;
 mod forms;
 mod forward;
@@ -129,6 +130,7 @@ fn lower(func: &mut Func, calls: &mut Calls, home: Region, inst: Inst) -> Result
     let mut state = State::new(func, calls);
     state.spread(body);
     state.put_in_order(body)?;
+    state.make_bounds_strict(body);
     if mode == Mode::Reverse {
         state.take_rows(body);
         state.find_settled(body);
