@@ -23,7 +23,7 @@ const MULTIPLES: std::ops::RangeInclusive<i64> = -2..=2;
 const MOST_NESTED: usize = 8;
 
 /// Which case is looked at.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Cases {
     /// By decision, in the order in which they are met.
     pub chosen: Vec<usize>,
@@ -31,6 +31,8 @@ pub struct Cases {
     pub counts: Vec<usize>,
     /// What holds in this case.
     pub given: Given,
+    /// Whether a case has no form although the first one had: nothing is known then.
+    pub is_broken: bool,
 }
 
 impl Cases {
@@ -113,7 +115,18 @@ impl Forms<'_, '_> {
     }
 
     fn chosen(&mut self, cond: Value, arms: [Value; 2], depth: u32) -> Option<Lin> {
+        let before = (self.cases.clone(), self.known.clone());
         let arm = self.cases.decide(2);
+        let form = self.arm(cond, arms, arm, depth);
+        if form.is_none() {
+            // Cases that nothing tells apart would count twice.
+            (self.cases, self.known) = before;
+            self.cases.is_broken |= arm > 0;
+        }
+        form
+    }
+
+    fn arm(&mut self, cond: Value, arms: [Value; 2], arm: usize, depth: u32) -> Option<Lin> {
         let mut given = Given::default();
         if !self.absorb(cond, arm == 0, &mut given) {
             return None;
@@ -139,12 +152,16 @@ impl Forms<'_, '_> {
             return None;
         }
         let q = first + self.cases.decide((last - first + 1) as usize) as i64;
-        let form = a.add_scaled(n, -q)?;
+        let bounds = a.add_scaled(n, -q).and_then(|form| Some((form.scale(-1)?, form.sub(n)?.plus(1), form)));
+        let Some((above, below, form)) = bounds else {
+            self.cases.is_broken = true;
+            return None;
+        };
         if q > first {
-            self.cases.given.constraints.push(form.scale(-1)?);
+            self.cases.given.constraints.push(above);
         }
         if q < last {
-            self.cases.given.constraints.push(form.sub(n)?.plus(1));
+            self.cases.given.constraints.push(below);
         }
         Some(form)
     }

@@ -230,6 +230,9 @@ impl Reverse<'_> {
         };
         let rows = index.iter().map(|i| forms.of(*i)).collect::<Option<Vec<Lin>>>()?;
         *cases = forms.cases;
+        if cases.is_broken {
+            return None;
+        }
         given.constraints.append(&mut cases.given.constraints);
         given.equations.append(&mut cases.given.equations);
         let target: Vec<Value> = index.iter().map(|_| self.name()).collect();

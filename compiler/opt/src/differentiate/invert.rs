@@ -87,7 +87,7 @@ impl Inverse {
 const MOST_CONSTRAINTS: usize = 96;
 
 /// What holds of the variables besides their bounds.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Given {
     /// Each is at most zero.
     pub constraints: Vec<Lin>,

@@ -281,6 +281,16 @@ impl<'s> Reverse<'s> {
                 None => others.push(term),
             }
         }
+        // What is read at another index belongs to the cell that has it: no array is made for a few.
+        let is_element =
+            |term: &Term| term.levels.is_empty() && matches!(&term.index, Index::Known(index) if index.len() == lead);
+        if cells.len() <= MOST_CHOSEN {
+            let (elements, rest): (Vec<Term>, Vec<Term>) = others.into_iter().partition(is_element);
+            others = rest;
+            for term in elements {
+                self.choose_cell(at, (cells, &extents), &term, adjoints);
+            }
+        }
         if others.is_empty() {
             return Ok(());
         }
@@ -289,18 +299,27 @@ impl<'s> Reverse<'s> {
             if !self.state.is_varied(*cell) {
                 continue;
             }
-            let mut rest = number as i32;
-            let mut index = Vec::new();
-            for extent in extents.iter().rev() {
-                index.push(rest % extent.max(&1));
-                rest /= extent.max(&1);
-            }
-            let index = index.into_iter().rev().map(|i| self.state.int(at, i)).collect();
+            let index = digits(number, &extents).into_iter().map(|i| self.state.int(at, i)).collect();
             let element = self.state.emit(at, Op::Sel { array: g, index }, cell_type(&ty, lead));
             self.mask(element, g);
             adjoints.add(*cell, Term::here(element));
         }
         Ok(())
+    }
+
+    /// Lets a term count for each cell under the condition that its index is that of the cell.
+    fn choose_cell(&mut self, at: Region, (cells, extents): (&[Value], &[i32]), term: &Term, adjoints: &mut Adjoints) {
+        for (number, cell) in
+            cells.iter().enumerate().filter(|(_, cell)| self.state.is_varied(**cell)).collect::<Vec<_>>()
+        {
+            let mut guard = term.guard;
+            for (v, k) in term.index.values().iter().zip(digits(number, extents)) {
+                let k = self.state.int(at, k);
+                let is_here = self.state.bin(at, BinOp::Eq, *v, k);
+                guard = Some(self.state.both(at, guard, is_here));
+            }
+            self.contribute(adjoints, *cell, Term { guard, ..Term::here(term.value) });
+        }
     }
 
     fn branch(
@@ -610,3 +629,18 @@ impl<'s> Reverse<'s> {
         }
     }
 }
+
+/// The index of a cell by its number.
+fn digits(number: usize, extents: &[i32]) -> Vec<i32> {
+    let mut rest = number as i32;
+    let mut index = Vec::new();
+    for extent in extents.iter().rev() {
+        index.push(rest % extent.max(&1));
+        rest /= extent.max(&1);
+    }
+    index.reverse();
+    index
+}
+
+/// Cells of an array that are chosen by their index.
+const MOST_CHOSEN: usize = 8;
