@@ -200,6 +200,9 @@ fn of_header(why: String, line: usize) -> String {
 
 /// The table in a text: its width and its elements.
 fn parse(text: &[u8], options: &Options) -> Result<(usize, Vec<f64>), String> {
+    if text.starts_with(&[0xff, 0xfe]) || text.starts_with(&[0xfe, 0xff]) {
+        return Err("is UTF-16: save it as UTF-8".to_string());
+    }
     let mut records = Records::new(text, options.separator);
     for skipped in 0..options.skip {
         if !records.skip_line() {

@@ -198,9 +198,9 @@ natives! { STRINGS;
         Ok((Str::new(&text[..end])?, Str::new(&text[text.len().min(end + 1)..])?))
     }
 
-    /// The integer at the start; 0 if there is none.
+    /// The integer at the start, or the nearest that fits; 0 if there is none.
     pure fn ravel_string_toi(s: Text<'_>) -> (n: i32) {
-        Ok(number::integer(s.0, 10).value as i32)
+        Ok(nearest(number::integer(s.0, 10).value))
     }
 
     /// The integer at the start; 0 if there is none.
@@ -221,7 +221,7 @@ natives! { STRINGS;
     /// The integer at the start in a base of 2 to 36 (0: C prefixes), and the rest of the string.
     pure fn ravel_string_strtoi(s: Text<'_>, base: i32) -> (n: i32, rest: Str) {
         let found = number::integer(s.0, u32::try_from(base).unwrap_or(1));
-        Ok((found.value as i32, Str::new(&s.0[found.length..])?))
+        Ok((nearest(found.value), Str::new(&s.0[found.length..])?))
     }
 
     /// The real number at the start, and the rest of the string.
@@ -266,6 +266,11 @@ natives! { STRINGS;
     pure fn ravel_sscanf_str(s: Text<'_>, format: Text<'_>) -> (t: Str) {
         variadic::first_text(s.0, format.0).map(Str)
     }
+}
+
+/// The `int` that is nearest to a number.
+fn nearest(value: i64) -> i32 {
+    value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 macro_rules! texts {
