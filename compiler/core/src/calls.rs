@@ -53,6 +53,10 @@ impl Body<'_, '_> {
             if let Some(report) = self.core.reports.get_mut(before) {
                 report::with_way(report, call);
                 report::with_axis_first(report, call);
+                let is_record = self.core.meaning(self.module, &call.callee, Kind::Struct).is_ok();
+                if let Some(report) = self.core.reports.get_mut(before).filter(|_| is_record) {
+                    report::with_braces(report, call);
+                }
                 let is_variable = self.is_local(&call.callee);
                 if let Some(report) = self.core.reports.get_mut(before).filter(|_| is_variable) {
                     report::with_brackets(report, call);

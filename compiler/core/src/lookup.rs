@@ -160,6 +160,7 @@ impl Core<'_> {
 
     /// A visible name that is spelled alike, or a module that exports the name. `more` are further visible names.
     pub(crate) fn suggest(&mut self, module: ModId, name: &str, kind: Kind, more: &[Text]) -> Suggestion {
+        let module_here = module;
         let here = self.module(module);
         let mut visible: Vec<Text> = more.to_vec();
         for (text, entry) in here.used.iter().chain(here.own.iter()) {
@@ -174,7 +175,15 @@ impl Core<'_> {
         let arrays =
             OF_ARRAYS.iter().find(|(of_scalars, _)| module.as_deref() == Some(of_scalars)).map(|(_, arrays)| *arrays);
         let for_arrays = arrays.filter(|arrays| self.exports(arrays, name, kind)).map(str::to_string);
-        Suggestion { close, module, for_arrays }
+        let here = self.module(module_here);
+        let keeps = |other: &&ModId| {
+            let other = self.module(**other);
+            !other.library && other.own.get(name).is_some_and(|entry| !kind.of(entry).is_empty())
+        };
+        let mut keepers: Vec<String> =
+            here.mentions.values().filter(keeps).map(|keeper| self.module(*keeper).name.to_string()).collect();
+        keepers.sort_unstable();
+        Suggestion { close, module, for_arrays, keeper: keepers.into_iter().next() }
     }
 
     /// Whether the library has a module of this name that exports the other one.

@@ -7,9 +7,10 @@ use crate::flow::Flow;
 use crate::ir::{self, Expr, ExprKind, LocalId, Stmt, Target, TypePat};
 use crate::lookup::{Kind, Missing};
 use crate::modules::ModId;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_syntax::ast::{QName, Text};
-use ravel_types::HashMap;
+use ravel_types::{Basic, HashMap};
 
 /// A variable outside that a with-loop part assigns: inside, it is a slot of its own.
 struct Inherited {
@@ -173,8 +174,17 @@ impl<'c, 'a> Body<'c, 'a> {
         if !matches!(missing, Missing::Nothing) {
             return self.core.report_missing(self.module, name, Kind::Object, missing);
         }
-        if name.module.is_none() && self.declared.contains_key(&name.name) {
-            self.core.reports.push(report::not_yet_assigned(&name.name, name.span));
+        if name.module.is_none()
+            && let Some(ty) = self.declared.get(&name.name)
+        {
+            let first = match ty.elem {
+                ir::ElemTy::Struct(record) => format!("{}{{ }}", self.core.program.structs[record.index()].name),
+                ir::ElemTy::Basic(Basic::Bool) => "false".to_string(),
+                ir::ElemTy::Basic(Basic::Char) => "' '".to_string(),
+                ir::ElemTy::Basic(basic) => format!("0{}", basic.suffix().unwrap_or_default()),
+                _ => "0".to_string(),
+            };
+            self.core.reports.push(report::not_yet_assigned(&name.name, name.span, &first));
             self.assign(&name.name, name.span);
             return;
         }
@@ -196,8 +206,16 @@ impl<'c, 'a> Body<'c, 'a> {
     fn read_slot(&mut self, slot: LocalId, name: &str, span: Span) {
         if !self.flow.is_assigned(slot) {
             let assigned = self.locals[slot.index()].span;
-            if !self.damaged {
-                self.core.reports.push(report::maybe_unassigned(name, span, assigned));
+            // A name that was unknown where it is assigned, as in `s += i`, has been reported; now it is known what helps.
+            let is_known = |report: &Diagnostic| report.code == Code::UnknownVariable && report.span() == assigned;
+            let known = self.core.reports.iter().position(is_known);
+            match known.and_then(|at| self.core.reports.get_mut(at)) {
+                Some(report) if report.help.is_none() => {
+                    report.help = Some(format!("give `{name}` a value before the condition or loop"));
+                }
+                Some(_) => {}
+                None if self.damaged => {}
+                None => self.core.reports.push(report::maybe_unassigned(name, span, assigned)),
             }
             self.flow.assign(slot);
         }

@@ -5,22 +5,25 @@ const LONGEST_SUGGESTED: usize = 100;
 
 /// The candidate closest to `name` by edit distance, if it is close enough to be a plausible slip.
 ///
-/// Ties go to the earlier candidate, so pass them in a stable order.
+/// Ties go to a candidate of the same letters, then to the earlier one, so pass them in a stable order.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     if length > LONGEST_SUGGESTED {
         return None;
     }
     let limit = (length / 3).max(1);
-    let mut best: Option<(usize, &'a str)> = None;
+    let mut best: Option<((usize, bool), &'a str)> = None;
     for candidate in candidates {
         if candidate == name || candidate.chars().count().abs_diff(length) > limit {
             continue;
         }
         let distance = edit_distance(name, candidate);
         // A replaced one-letter name says nothing about what was meant.
-        if distance <= limit && distance < length && best.is_none_or(|(d, _)| distance < d) {
-            best = Some((distance, candidate));
+        if distance <= limit
+            && distance < length
+            && best.is_none_or(|(d, _)| (distance, !has_same_letters(name, candidate)) < d)
+        {
+            best = Some(((distance, !has_same_letters(name, candidate)), candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
@@ -37,6 +40,16 @@ pub fn is_slip(name: &str, meant: &str) -> bool {
     (SHORTEST_SLIP..=LONGEST_SUGGESTED).contains(&shortest)
         && digits(name) == digits(meant)
         && (name.eq_ignore_ascii_case(meant) || edit_distance(name, meant) == 1)
+}
+
+/// Whether two names have the same letters in another order, which fingers that hurry make of one.
+fn has_same_letters(a: &str, b: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    a.len() == b.len() && sorted(a) == sorted(b)
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) that turn one text into the other.

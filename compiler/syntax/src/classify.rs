@@ -14,7 +14,7 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::{HashMap, HashSet};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The names that are types in one file although they are identifiers by their looks.
@@ -76,7 +76,9 @@ pub(crate) struct Classified {
     /// The trees of array literals; the parse that meets one takes it.
     pub(crate) arrays: RefCell<HashMap<usize, Expr>>,
     pub(crate) end: ravel_source::Span,
-    pub(crate) comments: Vec<ravel_source::Span>,
+    pub(crate) comments: Vec<(ravel_source::Span, TextId)>,
+    /// See [`Tokens::uses`].
+    pub(crate) uses: BTreeMap<ravel_source::Span, TextId>,
 }
 
 /// Words with a token kind of their own. Words that the language reserves without a use in the grammar (`local`,
@@ -160,6 +162,7 @@ pub(crate) fn classify(tokens: &Tokens, names: &TypeNames, reports: &mut Vec<Dia
             arrays: RefCell::default(),
             end: tokens.end,
             comments: tokens.comments.clone(),
+            uses: tokens.uses.clone(),
         },
     };
     while let Some(token) = pass.input.get(pass.at) {
@@ -436,7 +439,13 @@ impl Pass<'_> {
 /// Reports a token that is an error in itself; the preprocessor calls this for each that survives.
 pub(crate) fn report_bad_token(token: &Token, texts: &Texts) -> Option<Diagnostic> {
     let error = match token.kind {
-        Kind::Stray => SyntaxError::StrayCharacters { text: quoted(texts.get(token.text)) },
+        Kind::Stray => {
+            // A run has the text of its first character only.
+            let text = texts.get(token.text);
+            let is_all = (token.span.end - token.span.start) as usize == text.len();
+            let written = if is_all { text.to_string() } else { String::new() };
+            SyntaxError::StrayCharacters { text: quoted(text), written }
+        }
         Kind::Str => {
             // The text of a macro stands elsewhere than where it is used.
             let text = texts.get(token.text);

@@ -14,6 +14,8 @@ use ravel_source::Span;
 pub(crate) enum SyntaxError {
     StrayCharacters {
         text: String,
+        /// The characters themselves, where they are known.
+        written: String,
     },
     OpenString,
     OpenChar,
@@ -107,10 +109,24 @@ impl SyntaxError {
     pub(crate) fn at(self, span: Span) -> Diagnostic {
         use SyntaxError::*;
         match self {
-            StrayCharacters { text } => {
+            StrayCharacters { text, written } => {
                 let many = span.end - span.start > 4;
                 let title = format!("unknown character{} {text}", if many { "s" } else { "" });
-                Diagnostic::error(Code::BadToken, title).at(span, "no token starts with this")
+                let report = Diagnostic::error(Code::BadToken, title).at(span, "no token starts with this");
+                let meant: Option<String> = written.chars().map(|c| meant_by(c).map(|(new, _)| new)).collect();
+                let names: Vec<&str> = written.chars().filter_map(|c| meant_by(c).map(|(_, name)| name)).collect();
+                match (meant, names.first()) {
+                    (Some(meant), Some(name)) => {
+                        let report = report.with_note(format!("this is a {name}, as editors for texts write it"));
+                        let title = match meant.trim() {
+                            "" if meant.is_empty() => "drop it".to_string(),
+                            "" => "a plain blank".to_string(),
+                            meant => format!("`{meant}`"),
+                        };
+                        report.with_safe_edit(title, span, meant)
+                    }
+                    _ => report,
+                }
             }
             OpenString => Diagnostic::error(Code::BadToken, "string is not closed on its line")
                 .at(span, "starts here")
@@ -210,6 +226,9 @@ impl SyntaxError {
                     .at(span, "bounds something else")
                     .with_label(index_span, "index of this partition")
                     .with_note("a constraint repeats the index without its dots: lower <= index < upper")
+                    .with_help(
+                        "bounds are vectors, with a component for each axis: `[i] < [n]`, `[0, 0] <= [i, j] < [m, n]`",
+                    )
             }
             SmallestWithoutMinus { text } => {
                 Diagnostic::error(Code::BadLiteral, format!("{text} does not fit its type")).at(span, "one too large")
@@ -287,6 +306,24 @@ pub(crate) fn limit(reports: &mut Vec<Diagnostic>) {
     }
 }
 
+/// What stands here for a character of typeset texts, and its name.
+fn meant_by(c: char) -> Option<(&'static str, &'static str)> {
+    Some(match c {
+        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{ab}' | '\u{bb}' => ("\"", "typographic quote"),
+        '\u{2018}' | '\u{2019}' | '\u{201a}' => ("'", "typographic quote"),
+        '\u{2212}' | '\u{2013}' | '\u{2014}' | '\u{2010}' | '\u{2011}' => ("-", "minus or dash of typeset texts"),
+        '\u{d7}' => ("*", "sign of multiplication"),
+        '\u{f7}' => ("/", "sign of division"),
+        '\u{2264}' => ("<=", "sign of an inequality"),
+        '\u{2265}' => (">=", "sign of an inequality"),
+        '\u{2260}' => ("!=", "sign of an inequality"),
+        '\u{a0}' | '\u{2007}' | '\u{202f}' => (" ", "blank at which lines do not break"),
+        '\u{2002}'..='\u{200a}' | '\u{3000}' => (" ", "blank of typeset texts"),
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => ("", "character without width"),
+        _ => return None,
+    })
+}
+
 /// Text for a message: in backquotes, control characters as escapes, cut after some 30 characters.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("`");
@@ -297,6 +334,9 @@ pub(crate) fn quoted(text: &str) -> String {
         }
         if c.is_control() || c == '\u{fffd}' {
             out.extend(c.escape_default());
+        } else if meant_by(c).is_some_and(|(new, _)| new.trim().is_empty()) {
+            // Nobody would see it.
+            out.push_str(&format!("U+{:04X}", u32::from(c)));
         } else {
             out.push(c);
         }

@@ -95,8 +95,15 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
         return match elsewhere.or_else(|| did_you_mean(word, LEADING_WORDS)) {
             Some(near) if elsewhere.is_some() => report.with_safe_edit(format!("`{near}`"), name.span, near),
             Some(near) => report.with_name_meant(name.span, word, near),
+            None if &**word == "string" => match view.use_edit("String", "string") {
+                Some(Some((at, text))) => report.with_safe_edit("`use String: { string };`", at, text),
+                _ => report.with_help("add `string` to the names of `use String`"),
+            },
             None => report.with_help("is a `use` or `import` missing?"),
         };
+    }
+    if let Some(report) = record(&view, &wanted) {
+        return report;
     }
     let expected = describe(&wanted, found.map(|token| token.kind));
     let Some(found) = found else {
@@ -148,6 +155,29 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
             .with_label(found.span, "found this instead");
     }
     SyntaxError::Unexpected { found: text, expected, help }.at(found.span)
+}
+
+/// A record's name without `struct`.
+fn record(view: &View<'_>, wanted: &[&str]) -> Option<Diagnostic> {
+    let list = &view.tokens.list;
+    let is_record = |at: usize| view.kind(at) == Some(Kind::SName);
+    let (at, name) = [Some(view.at), view.at.checked_sub(1)]
+        .into_iter()
+        .flatten()
+        .find(|at| is_record(*at))
+        .map(|at| (at, view.tokens.texts.get(list[at].text)))?;
+    let own = view.span(at, at + 1)?;
+    let is_typed = at.checked_sub(1).is_some_and(|at| view.kind(at) == Some(Kind::Struct));
+    if is_typed
+        || !matches!(view.kind(at + 1), Some(Kind::Id | Kind::LBracket))
+        || wanted.contains(&"{") && at != view.at
+    {
+        return None;
+    }
+    let place = Span { end: own.start, ..own };
+    let report = Diagnostic::error(Code::UnexpectedToken, format!("the type of a record is `struct {name}`"))
+        .at(own, "`struct` is missing in front of this");
+    Some(report.with_safe_edit(format!("`struct {name}`"), place, "struct "))
 }
 
 /// A token as messages show it.
@@ -270,6 +300,7 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
     let has = |name: &str| wanted.contains(&name);
     let help = match found.kind {
         Kind::Assign if has("EQOP") => "to compare write ==",
+        Kind::Comma if has("<") && has("<=") => "one constraint bounds all axes: `[i, j] < [m, n]`",
         Kind::Bar if has("<") && has("<=") => {
             "behind the first `|` stands the index set: a value that uses the operator `|` needs parentheses"
         }

@@ -7,11 +7,13 @@ use crate::classify::{Classified, TypeNames, classify};
 use crate::depth::too_deep;
 use crate::errors::{MAX_REPORTS, SyntaxError, limit};
 use crate::expected;
+use crate::habits::{View, floor_division};
 use crate::prescan::prescan;
 use crate::split::{self, Chunk};
 use crate::tokens::{Kind, Token, Tokens};
 use lalrpop_util::ParseError;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
+use ravel_source::Span;
 
 /// What the grammar's start symbol delivers.
 pub(crate) enum Parsed {
@@ -171,10 +173,21 @@ impl Parser<'_> {
     }
 
     fn report(&mut self, chunk: Chunk, failure: &Failure) {
-        if failure.at >= chunk.upto && chunk.unclosed > 0 {
-            return; // the brace that is missing has been reported
-        }
         let list = &self.tokens.list;
+        if chunk.unclosed > 0 {
+            let view = View { tokens: self.tokens, chunk, at: failure.at, wanted: &[] };
+            if let Some(report) = floor_division(&view) {
+                // The brace stands in the comment.
+                let (first, last) = (list[chunk.from].span, list[chunk.upto - 1].span);
+                let inside = |span: Span| span.file == first.file && first.start <= span.start && span.end <= last.end;
+                self.reports.retain(|other| other.code != Code::UnbalancedBrace || !inside(other.span()));
+                self.reports.push(report);
+                return;
+            }
+            if failure.at >= chunk.upto {
+                return; // the brace that is missing has been reported
+            }
+        }
         if let Some(token) = list.get(failure.at).filter(|_| failure.at < chunk.upto)
             && matches!(token.kind, Kind::Stray | Kind::OpenStr | Kind::OpenChar | Kind::OpenComment)
         {

@@ -6,6 +6,7 @@
 
 use logos::{Filter, Lexer, Logos};
 use ravel_source::{FileId, Span};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
@@ -387,8 +388,10 @@ pub struct Tokens {
     pub(crate) end: Span,
     /// Macros defined at the end of the file.
     pub(crate) macros: Vec<TextId>,
-    /// Comments behind tokens of their line that end in `;`, which may have been meant to end a statement.
-    pub(crate) comments: Vec<Span>,
+    /// Comments behind tokens of their line that may have been meant as a division, with their texts without the strokes.
+    pub(crate) comments: Vec<(Span, TextId)>,
+    /// What macros took the place of, by its place, with its text in the file; macros within macros belong to the outermost.
+    pub(crate) uses: BTreeMap<Span, TextId>,
 }
 
 impl Tokens {

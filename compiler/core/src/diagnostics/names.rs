@@ -13,10 +13,15 @@ pub struct Suggestion {
     pub module: Option<String>,
     /// Another one that exports it for arrays.
     pub for_arrays: Option<String>,
+    /// One's own module that the file loads, which has the name and does not export it.
+    pub keeper: Option<String>,
 }
 
 impl Suggestion {
     fn help(self, report: Diagnostic, (name, at): (&str, Span)) -> Diagnostic {
+        if let Some(keeper) = self.keeper {
+            return report.with_help(format!("module `{keeper}` has a `{name}`; add `export {{ {name} }};` there"));
+        }
         match (self.module, self.close) {
             (Some(module), _) => report.with_help(match self.for_arrays {
                 Some(arrays) => format!("add `use {module}: all;`, or `use {arrays}: all;` for arrays"),
@@ -31,9 +36,13 @@ impl Suggestion {
 pub fn unknown_function(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
     let what = if name.starts_with(|c: char| c.is_alphabetic() || c == '_') { "function" } else { "operator" };
     if let Some(entry) = elsewhere(name).filter(|entry| !entry.is_here || suggestion.module.is_none()) {
-        return Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`"))
+        let report = Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`"))
             .at(at, "not defined here")
             .with_help(entry.way);
+        return match entry.or {
+            Some(or) => report.with_note(or),
+            None => report,
+        };
     }
     let report =
         Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`")).at(at, "not defined here");
@@ -48,7 +57,8 @@ pub fn with_way(report: &mut Diagnostic, call: &ast::Call) {
         let edits = vec![(call.span, text.clone())];
         report.notes.push(entry.map_or(String::new(), |entry| entry.way.to_string()));
         report.help = Some(format!("`{text}`"));
-        report.fixes.push(Fix { title: format!("`{text}`"), safe: true, edits });
+        let safe = entry.is_some_and(|entry| entry.or.is_none());
+        report.fixes.push(Fix { title: format!("`{text}`"), safe, edits });
     }
 }
 
@@ -61,6 +71,19 @@ pub fn with_brackets(report: &mut Diagnostic, call: &ast::Call) {
     let text = format!("{}[{}]", call.callee.name, args.join(", "));
     report.title = format!("`{}` is a variable, not a function", call.callee.name);
     report.notes.push("elements are selected by brackets, and counted from 0".to_string());
+    report.help = Some(format!("`{text}`"));
+    report.fixes = vec![Fix { title: format!("`{text}`"), safe: true, edits: vec![(call.span, text)] }];
+}
+
+/// Makes of the report of an unknown function, which is a record, one of a value of it.
+pub fn with_braces(report: &mut Diagnostic, call: &ast::Call) {
+    if report.code != Code::UnknownFunction {
+        return;
+    }
+    let args: Vec<String> = call.args.iter().map(print_expr).collect();
+    let text = format!("{}{{{}}}", call.callee.name, args.join(", "));
+    report.title = format!("`{}` is a record, not a function", call.callee.name);
+    report.notes.push("the fields of a value stand in braces".to_string());
     report.help = Some(format!("`{text}`"));
     report.fixes = vec![Fix { title: format!("`{text}`"), safe: true, edits: vec![(call.span, text)] }];
 }
@@ -190,7 +213,7 @@ pub fn unknown_variable(name: &str, at: Span, suggestion: Suggestion, function: 
     let report =
         Diagnostic::error(Code::UnknownVariable, format!("unknown variable `{name}`")).at(at, "not assigned before");
     if function {
-        return report.with_help(format!("`{name}` is a function; a call needs parentheses"));
+        return report.with_help(format!("`{name}` is a function, which is no value; a call needs parentheses"));
     }
     match elsewhere_value(name) {
         Some((Some(word), _)) => report.with_safe_edit(format!("did you mean `{word}`?"), at, word),
@@ -200,10 +223,10 @@ pub fn unknown_variable(name: &str, at: Span, suggestion: Suggestion, function: 
 }
 
 /// A variable that has a type and no value.
-pub fn not_yet_assigned(name: &str, at: Span) -> Diagnostic {
+pub fn not_yet_assigned(name: &str, at: Span, first: &str) -> Diagnostic {
     Diagnostic::error(Code::UnknownVariable, format!("`{name}` has no value yet"))
         .at(at, "declared, but not assigned before")
-        .with_help(format!("give it one first, as in `{name} = 0;`"))
+        .with_help(format!("give it one first, as in `{name} = {first};`"))
 }
 
 pub fn maybe_unassigned(name: &str, at: Span, assigned: Span) -> Diagnostic {

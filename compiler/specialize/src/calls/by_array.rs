@@ -66,6 +66,13 @@ impl Spec<'_> {
                     Some(_) => Some(report.with_note(
                         "`where(mask, x, a)` takes each element from one of two; the mask has the shape of the array",
                     )),
+                    None if name == "sel" && rank == of_array && self.masked_target(index).is_some() => {
+                        let (whole, target, sign) = self.masked_target(index)?;
+                        let new = if sign.is_empty() { named.to_string() } else { format!("{target} {sign} {named}") };
+                        let text = format!("{target} = {}({index}, {new}, {target})", self.own_name("Array", "where"));
+                        let report = report.with_note("`where` takes each element from one of two, as a mask says");
+                        Some(edited(report, true, whole, text))
+                    }
                     None if name == "sel" && rank == 1 => {
                         let text = format!("compress({index}, {named})");
                         Some(self.library(report, ("ArraySearch", self.here), text))
@@ -128,6 +135,22 @@ impl Spec<'_> {
     /// The report with a call of a library function that takes the place of `here`.
     fn library(&self, report: Diagnostic, (module, here): (&str, Span), text: String) -> Diagnostic {
         edited(report, true, here, format!("{module}::{text}"))
+    }
+
+    /// The assignment `a[mask] = b[mask]` whose value is the selection at hand: its place, `a`, and the operator in front of `=`.
+    fn masked_target(&self, index: &str) -> Option<(Span, String, String)> {
+        let text = &self.options.map.get(self.here.file)?.text;
+        let (before, value) = (text.get(..self.here.start as usize)?, text.get(self.here.start as usize..)?);
+        let behind = value.get((self.here.end - self.here.start) as usize..)?.trim_start();
+        let before = before.trim_end().strip_suffix('=')?.trim_end();
+        let sign: String = before.chars().next_back().filter(|c| "+-*/".contains(*c)).into_iter().collect();
+        let selected = before.strip_suffix(&*sign)?.trim_end();
+        let target = selected.strip_suffix(&format!("[{index}]"))?;
+        let start = target.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+        let name = target.get(start..).filter(|name| !name.is_empty())?;
+        let is_statement = target.get(..start)?.trim_end().ends_with([';', '{', '}', ')']);
+        let whole = Span { start: start as u32, ..self.here };
+        (is_statement && behind.starts_with(';')).then(|| (whole, name.to_string(), sign))
     }
 
     /// The name of a function of a module as the file can write it.

@@ -5,6 +5,7 @@ use crate::spec::{Argument, Spec};
 use crate::value::Val;
 use ravel_core::ir::ElemTy;
 use ravel_diagnostics::{Diagnostic, Fix};
+use ravel_source::Span;
 use ravel_types::Basic;
 
 impl Spec<'_> {
@@ -20,6 +21,12 @@ impl Spec<'_> {
         let texts: Vec<&str> = noted.iter().map(|arg| self.quotable(arg.span)).collect::<Option<_>>()?;
         if let Some(report) = self.index_by_array(&diagnostic, name, args, noted) {
             return Some(report);
+        }
+        // What a macro's text puts in place has no text of its own.
+        let meet = |a: Span, b: Span| a.file == b.file && a.start < b.end && b.start < a.end;
+        let pairs = noted.iter().enumerate().flat_map(|(k, a)| noted[k + 1..].iter().map(move |b| (a.span, b.span)));
+        if pairs.into_iter().any(|(a, b)| meet(a, b)) {
+            return None;
         }
         let whole = noted.iter().fold(self.here, |whole, arg| whole.to(arg.span));
         match (name, args, &texts[..]) {
@@ -59,15 +66,90 @@ impl Spec<'_> {
                         .with_fix(Fix { title, safe: false, edits }),
                 )
             }
-            ("+", [a, b], [left, right]) if self.is_text(a) && self.is_text(b) => {
+            ("%", [a, b], [left, right]) if [a, b].iter().any(|arg| self.is_real(arg)) => {
+                let to = match [a, b].iter().all(|arg| self.is_of(arg, Basic::Float)) {
+                    true => Basic::Float,
+                    false => Basic::Double,
+                };
+                let real = |arg: &Val, text: &str| match self.is_of(arg, to) {
+                    true => text.to_string(),
+                    false => crate::conversions::converted(text, to).0,
+                };
+                let is_scalar = |arg: &Val| matches!(arg, Val::Sc(..));
+                let module = if is_scalar(a) && is_scalar(b) { "Math" } else { "Special" };
+                let text = format!("fmod({}, {})", real(a, left), real(b, right));
+                let edits = vec![(whole, format!("{module}::{text}"))];
+                let title = format!("`{text}` of module {module}");
+                Some(
+                    renamed(diagnostic, "`%` is of whole numbers")
+                        .with_note("`fmod` has the sign of its first argument, `floor_mod` of Special that of the second, as `%` of Python")
+                        .with_fix(Fix { title, safe: false, edits }),
+                )
+            }
+            ("~", [arg], [text]) if self.is_of(arg, Basic::Bool) && self.begins_with('~') => {
+                let text = format!("!{text}");
+                let diagnostic = renamed(diagnostic, "`~` is of whole numbers");
+                Some(diagnostic.with_safe_edit(format!("`{text}` is true where the other is not"), whole, text))
+            }
+            ("-", [arg], [text]) if self.begins_with('-') => {
+                let convert = match self.elem_of(arg)? {
+                    ElemTy::Basic(Basic::Ubyte | Basic::Ushort) => "toi",
+                    ElemTy::Basic(Basic::Uint) => "tol",
+                    ElemTy::Basic(Basic::Ulong | Basic::Ulonglong) => "toll",
+                    _ => return None,
+                };
+                let text = format!("-{convert}({text})");
+                Some(renamed(diagnostic, "unsigned numbers have no sign").with_edit(format!("`{text}`"), whole, text))
+            }
+            ("+" | "++", [a, b], [left, right]) if self.is_text(a) && self.is_text(b) => {
                 let text = format!("strcat({left}, {right})");
-                let diagnostic = renamed(diagnostic, "strings have no `+`");
+                let diagnostic = renamed(diagnostic, &format!("strings have no `{name}`"));
                 let edits = vec![(whole, format!("String::{text}"))];
                 let title = format!("`{text}` of module String joins them");
                 Some(diagnostic.with_fix(Fix { title, safe: true, edits }))
             }
+            ("+" | "++", [a, b], [left, right]) if self.is_text(a) != self.is_text(b) => {
+                let other = if self.is_text(a) { b } else { a };
+                let text = |arg: &Val, text: &str| match self.is_text(arg) {
+                    true => Some(text.to_string()),
+                    false => self.conversion_of(arg).map(|format| format!("sprintf(\"{format}\", {text})")),
+                };
+                self.conversion_of(other)?;
+                let call = format!("strcat({}, {})", text(a, left)?, text(b, right)?);
+                Some(
+                    renamed(diagnostic, &format!("strings have no `{name}`"))
+                        .with_note("`printf` writes texts and numbers at once")
+                        .with_help(format!("`{call}` of module String")),
+                )
+            }
+            ("==" | "!=", [a, b], [left, right])
+                if self.is_text(a) && self.is_of(b, Basic::Char) || self.is_of(a, Basic::Char) && self.is_text(b) =>
+            {
+                let k = usize::from(self.is_text(a));
+                let inner = [left, right][k].strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+                let diagnostic = renamed(diagnostic, "a character is no string");
+                Some(match inner.filter(|inner| !inner.contains(['"', '\\'])) {
+                    Some(inner) => {
+                        let text = format!("\"{inner}\"");
+                        diagnostic.with_edit(format!("`{text}` is a string"), noted[k].span, text)
+                    }
+                    None => diagnostic.with_help("`s[[0]]` is the first character of a string"),
+                })
+            }
             ("==" | "!=" | "<" | "<=" | ">" | ">=", [a, b], _) if self.is_text(a) && self.is_text(b) => {
                 Some(Diagnostic { notes: Vec::new(), ..diagnostic }.with_help("add `use String: all;`"))
+            }
+            ("genarray", [_, cell], [shape, text]) if matches!(self.elem_of(cell), Some(ElemTy::Struct(_))) => {
+                let inner = shape.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'))?;
+                let count = inner.split(',').count();
+                let index = ["i", "j", "k", "l"].get(..count)?.join(",");
+                let text = format!("{{ [{index}] -> {text} | [{index}] < {shape} }}");
+                let diagnostic = renamed(diagnostic, "`genarray` has cells of numbers");
+                Some(diagnostic.with_note("arrays of records are made by index").with_safe_edit(
+                    format!("`{text}`"),
+                    self.here,
+                    text,
+                ))
             }
             ("print" | "show", [arg], [text]) if self.is_text(arg) => {
                 let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -98,6 +180,13 @@ impl Spec<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the call is written with a sign in front.
+    fn begins_with(&self, sign: char) -> bool {
+        let text = self.options.map.get(self.here.file).map_or("", |file| &file.text);
+        let own = text.get(self.here.start as usize..self.here.end as usize).unwrap_or_default();
+        own.starts_with(sign)
     }
 
     /// What `printf` writes a scalar or a string by.

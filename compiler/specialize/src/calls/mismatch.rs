@@ -62,17 +62,26 @@ impl Spec<'_> {
         if let Some(explained) = self.habit(diagnostic.clone(), name, args, noted.as_deref()) {
             return self.report(explained);
         }
-        if !is_operator && let Some((place, text)) = self.exchanged(args, rejected, noted.as_deref()) {
+        let is_vector_meant = self.vector_help(args, rejected).is_some_and(|(k, ..)| k == 0);
+        if !is_operator
+            && !is_vector_meant
+            && let Some((place, text)) = self.exchanged(args, rejected, noted.as_deref())
+        {
             diagnostic.notes.clear();
             let differ = self.elem_of(&args[0]) != self.elem_of(&args[1]);
             let fix = Fix { title: format!("`{text}`"), safe: differ, edits: vec![(place, text)] };
             return self.report(diagnostic.with_note("it takes its arguments in the other order").with_fix(fix));
         }
-        diagnostic = match conversion {
+        diagnostic = match conversion.filter(|_| !is_vector_meant) {
             Some(conversion) => self.with_conversion(diagnostic, name, args, &conversion, noted.as_deref()),
             None => match self.vector_help(args, rejected) {
                 Some((k, text, help)) => match noted.as_ref().map(|noted| noted[k].span) {
                     Some(place) if self.quotable(place).is_some_and(|written| text == format!("[{written}]")) => {
+                        diagnostic.with_help(help.clone()).with_safe_edit(help, place, text)
+                    }
+                    Some(place) if self.quotable(place).is_some_and(is_name) => {
+                        let text = format!("[{}]", self.quotable(place).unwrap_or_default());
+                        let help = format!("argument {}: a vector of one element is `{text}`", k + 1);
                         diagnostic.with_help(help.clone()).with_safe_edit(help, place, text)
                     }
                     _ => diagnostic.with_help(help),
@@ -93,8 +102,9 @@ impl Spec<'_> {
         noted: Option<&[Argument]>,
     ) -> Diagnostic {
         let Conversion { position, to, ref words, is_sure } = *conversion;
-        let Some((argument, text)) =
-            noted.and_then(|noted| Some((&noted[position], self.quotable(noted[position].span)?)))
+        let Some((argument, text)) = noted
+            .filter(|noted| self.is_apart(noted, position))
+            .and_then(|noted| Some((&noted[position], self.quotable(noted[position].span)?)))
         else {
             let what = match (name, position) {
                 ("modarray", 2) => "the new value: ".to_string(),
@@ -104,6 +114,9 @@ impl Spec<'_> {
             };
             return diagnostic.with_help(format!("{what}{words}"));
         };
+        if let Some(start) = self.updated(noted.unwrap_or_default(), position, to) {
+            return diagnostic.with_help(start).with_note("nothing converts implicitly");
+        }
         let (new, is_exact) = converted(text, to);
         let site = self.here;
         let whole = self.quotable(site).filter(|_| site.start <= argument.span.start && argument.span.end <= site.end);
@@ -123,6 +136,32 @@ impl Spec<'_> {
         };
         let fix = Fix { title, safe: lossless && is_exact, edits: vec![(argument.span, new)] };
         diagnostic.with_fix(fix).with_note("nothing converts implicitly")
+    }
+
+    /// Whether an argument has a place of its own: what a macro's text puts in place has that of the macro's call.
+    fn is_apart(&self, noted: &[Argument], position: usize) -> bool {
+        let own = noted[position].span;
+        let meets = |other: Span| other.file == own.file && other.start < own.end && own.start < other.end;
+        own != self.here && !noted.iter().enumerate().any(|(k, other)| k != position && meets(other.span))
+    }
+
+    /// What to do where a variable that the statement changes would have to be converted in front of its change: `x += 2.5`, `x = x + 2.5`.
+    fn updated(&self, noted: &[Argument], position: usize, to: Basic) -> Option<String> {
+        let (variable, other) = match noted {
+            [variable, other] if position == 0 => (variable.span, other.span),
+            _ => return None,
+        };
+        let name = self.quotable(variable).filter(|text| is_name(text))?;
+        let text = &self.options.map.get(variable.file)?.text;
+        let between = text.get(variable.end as usize..other.start as usize)?.trim();
+        let before = text.get(..variable.start as usize)?.trim_end();
+        let target = before.strip_suffix('=').map_or("", str::trim_end);
+        let is_target = target.strip_suffix(name).is_some_and(|rest| rest.trim_end().ends_with([';', '{', '}', ')']));
+        let is_compound =
+            between.len() == 2 && between.ends_with('=') && between.starts_with(['+', '-', '*', '/', '%']);
+        let zero = format!("0{}", to.suffix()?);
+        (is_target || is_compound)
+            .then(|| format!("give `{name}` a {} at its start, as in `{name} = {zero};`", to.name()))
     }
 
     /// The call with its two arguments exchanged, if an instance takes them so: its place and text.
@@ -212,6 +251,10 @@ impl Spec<'_> {
         let words = help_to_convert(to, written(&args[position]));
         Some(Conversion { position, to, words, is_sure: false })
     }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// An argument that would fit as a value of another type.

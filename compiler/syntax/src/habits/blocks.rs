@@ -148,13 +148,14 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
             let array = view.name(from).filter(|_| from + 1 == end)?;
             let index = if name == "i" || array == "i" { "k" } else { "i" };
             let mut cell = String::new();
-            for at in open + 1..view.at {
-                let token = view.token(at)?;
-                if token.space_before && at > open + 1 {
+            let mut behind_dot = false;
+            for piece in view.pieces(open + 1, view.at)? {
+                if piece.is_apart && !cell.is_empty() {
                     cell.push(' ');
                 }
-                let own = view.name(at) == Some(name) && view.kind(at - 1) != Some(Kind::Dot);
-                cell.push_str(&if own { format!("{array}[{index}]") } else { view.word(at).to_string() });
+                let own = piece.text == name && !piece.is_macro && !behind_dot;
+                behind_dot = piece.kind == Kind::Dot;
+                cell.push_str(&if own { format!("{array}[{index}]") } else { piece.text.to_string() });
             }
             format!("{{ [{index}] -> {cell} }}")
         };

@@ -11,6 +11,7 @@ mod values;
 mod view;
 mod words;
 
+pub(crate) use lines::floor_division;
 pub use parts::{Axis, assigned_part};
 pub(crate) use table::header_module;
 pub use table::{Elsewhere, elsewhere, elsewhere_value};
@@ -22,7 +23,8 @@ use ravel_diagnostics::{Code, Diagnostic};
 type Habit = fn(&View<'_>) -> Option<Diagnostic>;
 
 /// The first that knows the place speaks: words before forms, forms before what may be missing.
-const HABITS: [Habit; 37] = [
+const HABITS: [Habit; 39] = [
+    lines::floor_division,
     lines::hash_comment,
     words::load,
     words::from_import,
@@ -52,6 +54,7 @@ const HABITS: [Habit; 37] = [
     values::arrow,
     values::method,
     values::slice,
+    values::rows,
     values::assignment_inside,
     values::increment,
     values::several_values,

@@ -12,14 +12,20 @@ pub struct Elsewhere {
     args: usize,
     /// Whether a function here has the name too, so that the word says more behind a dot than in front of arguments.
     pub is_here: bool,
+    /// What else the word means, in languages that call it so in front of its argument.
+    pub or: Option<&'static str>,
 }
 
 const fn word(word: &'static str, args: usize, form: &'static str, way: &'static str) -> Elsewhere {
-    Elsewhere { word, way, form, args, is_here: false }
+    Elsewhere { word, way, form, args, is_here: false, or: None }
 }
 
 const fn own(word: &'static str, args: usize, form: &'static str, way: &'static str) -> Elsewhere {
-    Elsewhere { word, way, form, args, is_here: true }
+    Elsewhere { word, way, form, args, is_here: true, or: None }
+}
+
+const fn either(word: &'static str, args: usize, form: &'static str, way: &'static str, or: &'static str) -> Elsewhere {
+    Elsewhere { word, way, form, args, is_here: false, or: Some(or) }
 }
 
 const ELSEWHERE: &[Elsewhere] = &[
@@ -35,8 +41,20 @@ const ELSEWHERE: &[Elsewhere] = &[
     own("copy", 1, "{0}", "an assignment copies: what is changed later is the new value only"),
     own("shape", 1, "shape({0})", "`shape(a)` is the vector of extents"),
     word("len", 1, "shape({0})[0]", "`shape(a)[0]` is the length of the first axis"),
-    word("length", 1, "shape({0})[0]", "`shape(a)[0]` is the length of the first axis"),
-    word("size", 1, "prod(shape({0}))", "`prod(shape(a))` is the number of elements"),
+    either(
+        "length",
+        1,
+        "shape({0})[0]",
+        "`shape(a)[0]` is the length of the first axis",
+        "`strlen(s)` of module String is the length of a string",
+    ),
+    either(
+        "size",
+        1,
+        "prod(shape({0}))",
+        "`prod(shape(a))` is the number of elements",
+        "`shape(a)` is the vector of extents, as `size` of MATLAB and Julia",
+    ),
     word("ndim", 1, "dim({0})", "`dim(a)` is the rank"),
     word("T", 1, "transpose({0})", "`transpose(a)` turns the axes around"),
     word("dtype", 0, "", "every expression has its element type; nothing asks for it when the program runs"),
@@ -73,6 +91,12 @@ const ELSEWHERE: &[Elsewhere] = &[
     word("calloc", 0, "", "arrays are made with their values and freed by themselves: `genarray([n], 0)`"),
     own("free", 0, "", "arrays are freed by themselves: drop the call"),
     word("sizeof", 0, "", "`prod(shape(a))` is the number of elements; how large one is does not matter here"),
+    word(
+        "map",
+        0,
+        "",
+        "`{ [i] -> f(a[i]) }` has the value of `f` for each element; operators and most functions take arrays as they are",
+    ),
     word("not", 0, "", "write `!` for `not`"),
     word("and", 0, "", "write `&&` for `and`"),
     word("or", 0, "", "write `||` for `or`"),
@@ -114,6 +138,13 @@ impl Elsewhere {
         }
         // A shape may come as several arguments: `a.reshape(2, 3)`.
         let (first, rest) = args.split_first()?;
+        if self.word == "reshape" && rest == ["-1"] {
+            return Some(format!("ArrayAxes::flatten({first})"));
+        }
+        // An extent that is to be found out.
+        if self.form.contains("{w}") && rest.iter().any(|extent| extent.contains("-1")) {
+            return None;
+        }
         if self.form.contains("{w}") && !rest.is_empty() {
             let extents = if rest.len() == 1 { vector(&rest[0]) } else { format!("[{}]", rest.join(", ")) };
             return Some(self.form.replace("{w}", &extents).replace("{0}", first));
@@ -164,6 +195,9 @@ pub fn elsewhere_value(word: &str) -> Option<(Option<&'static str>, &'static str
         "None" | "NULL" | "null" | "nullptr" | "nil" => {
             Some((None, "every value is an array; one without elements is `[:int]`"))
         }
+        "pi" | "PI" | "M_PI" => Some((None, "`pi()` of module Math is the number")),
+        "nan" | "NaN" | "NAN" => Some((None, "`0d / 0d` is not a number, `isnan(x)` of module Math asks for it")),
+        "inf" | "Inf" | "INFINITY" => Some((None, "`1d / 0d` is infinity, `isinf(x)` of module Math asks for it")),
         "end" => Some((None, "the last place on axis 0 of `a` is `shape(a)[0] - 1`")),
         "this" | "self" => Some((None, "functions have no object; what they work on is a parameter")),
         _ => None,

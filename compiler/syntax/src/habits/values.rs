@@ -5,12 +5,14 @@ use super::parts::{Axis, assigned_part};
 use super::table::{along_axis, elsewhere, is_module_alias};
 use super::view::View;
 use crate::tokens::Kind;
-use ravel_diagnostics::Diagnostic;
-use ravel_source::Span;
+use ravel_diagnostics::{Diagnostic, Fix};
 
 /// `p->x`
 pub(super) fn arrow(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::Arrow)?;
+    if let Some(report) = bracketed_comprehension(view) {
+        return Some(report);
+    }
     let field = view.name(view.at + 1)?;
     if !view.has("+") || !view.ends_operand(view.at.checked_sub(1)?) {
         return None;
@@ -20,6 +22,37 @@ pub(super) fn arrow(view: &View<'_>) -> Option<Diagnostic> {
         found.span,
         ".",
     ))
+}
+
+/// `[ [i] -> i | [i] < [5] ]`
+fn bracketed_comprehension(view: &View<'_>) -> Option<Diagnostic> {
+    let index = view.opener(view.at.checked_sub(1).filter(|at| view.kind(*at) == Some(Kind::RBracket))?)?;
+    let outer = index.checked_sub(1).filter(|at| view.kind(*at) == Some(Kind::LBracket))?;
+    let close = view.closer(outer)?;
+    let report = error("an array of computed values stands in braces, its index in front")
+        .at(view.span(outer, outer + 1)?, "`{` is meant");
+    let edits = vec![(view.span(outer, outer + 1)?, "{".to_string()), (view.span(close, close + 1)?, "}".to_string())];
+    Some(report.with_fix(Fix { title: "`{ [..] -> .. }`".to_string(), safe: true, edits }))
+}
+
+/// `[1, 2; 3, 4]`
+pub(super) fn rows(view: &View<'_>) -> Option<Diagnostic> {
+    let found = view.token(view.at).filter(|token| token.kind == Kind::Semi && view.has("]"))?;
+    let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LBracket))?;
+    let report = error("the rows of a matrix stand in brackets of their own").at(found.span, "not possible here");
+    let close = view.closer(open).filter(|close| view.kind(*close) == Some(Kind::RBracket))?;
+    let rows: Option<Vec<String>> = view
+        .parts(open + 1, close, |kind| kind == Kind::Semi)
+        .iter()
+        .map(|(from, upto)| Some(format!("[{}]", view.text(*from, *upto)?)))
+        .collect();
+    Some(match rows.zip(view.whole(open, close + 1)) {
+        Some((rows, whole)) => {
+            let text = format!("[{}]", rows.join(", "));
+            report.with_safe_edit(format!("`{text}`"), whole, text)
+        }
+        None => report.with_help("`[[1, 2], [3, 4]]`"),
+    })
 }
 
 /// `a.sum()`, `np.zeros(3)`
@@ -41,7 +74,8 @@ pub(super) fn method(view: &View<'_>) -> Option<Diagnostic> {
     let whole = view.whole(start, close + 1)?;
     let own = view.span(dot, view.at)?;
     let entry = elsewhere(word);
-    let is_module = start + 1 == dot && is_module_alias(&receiver);
+    let is_module = view.name(start).is_some_and(is_module_alias)
+        && (start..dot).all(|at| matches!(view.kind(at), Some(Kind::Id | Kind::Dot)));
     let is_library = start + 1 == dot && receiver.starts_with(|c: char| c.is_ascii_uppercase());
     let report = if is_module || is_library {
         error("a function of a module is called by `module::f(...)`").at(own, "`.` selects a field of a record")
@@ -51,6 +85,16 @@ pub(super) fn method(view: &View<'_>) -> Option<Diagnostic> {
     if is_library && entry.is_none() {
         let text = format!("{receiver}::{word}");
         return Some(report.with_edit(format!("`{text}(...)`"), view.span(start, view.at)?, text));
+    }
+    // A module within a module: its functions are others than those of their names.
+    if is_module && start + 1 < dot {
+        let module = match &*receiver {
+            _ if receiver.ends_with(".linalg") => "LinAlg",
+            _ if receiver.ends_with(".fft") => "Signal",
+            _ if receiver.ends_with(".random") => "Random",
+            _ => return Some(report.with_help("docs/library/index.md says what its functions are called here")),
+        };
+        return Some(report.with_help(format!("module {module} has functions for these: `use {module}: all;`")));
     }
     if let Some(text) = reduced(view, (word, close), (!is_module).then_some(&receiver)) {
         return Some(report.with_note("an axis comes first").with_safe_edit(format!("`{text}`"), whole, text));
@@ -113,6 +157,9 @@ pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
             }
         });
     }
+    if let Some((text, needs)) = new_axis(view, &array, &items) {
+        return Some(view.with_library_edit(report, (whole, text), needs, true));
+    }
     // Whole axes beside places.
     let axes: Option<Vec<String>> = items
         .iter()
@@ -131,6 +178,20 @@ pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
             "`take([m, n], drop([j, k], {array}))` cuts out a part, `{array}[., 0]` all of an axis"
         )),
     })
+}
+
+/// `a[:, None]`, with the function that a `use` must bring.
+fn new_axis(view: &View<'_>, array: &str, items: &[(usize, usize)]) -> Option<(String, (&'static str, &'static str))> {
+    let is_new = |(from, upto): &(usize, usize)| {
+        matches!(view.text(*from, *upto).as_deref(), Some("None" | "newaxis" | "np.newaxis" | "numpy.newaxis"))
+    };
+    let is_whole = |(from, upto): &(usize, usize)| from + 1 == *upto && view.kind(*from) == Some(Kind::Colon);
+    let axis = items.iter().position(is_new)?;
+    let others = items.iter().enumerate().filter(|(k, _)| *k != axis);
+    others
+        .map(|(_, item)| item)
+        .all(is_whole)
+        .then(|| (format!("expand_dims({axis}, {array})"), ("ArrayAxes", "expand_dims")))
 }
 
 /// `a[0:2] = 9d;`, `a[:,k] += v;`, with the place of the operator.
@@ -357,6 +418,17 @@ pub(super) fn pointers(view: &View<'_>) -> Option<Diagnostic> {
             );
             let open = view.opener(view.at)?;
             let help = match open.checked_sub(1).and_then(|at| view.name(at)) {
+                Some("scanf") => {
+                    format!(
+                        "`count, {name} = scanf(\"...\");`: the number of conversions comes first, then what they read"
+                    )
+                }
+                Some("sscanf" | "fscanf") => {
+                    let f = open.checked_sub(1).and_then(|at| view.name(at)).unwrap_or_default();
+                    format!(
+                        "`count, {name} = {f}(..., \"...\");`: the number of conversions comes first, then what they read"
+                    )
+                }
                 Some(f) => format!("`{name} = {f}({name});`, with `{f}` returning the new value"),
                 None => format!("`{name}` alone"),
             };
@@ -416,27 +488,40 @@ pub(super) fn power(view: &View<'_>) -> Option<Diagnostic> {
     if !view.has("(") || (view.before(1), view.before(2)) != (Some(Kind::Star), Some(Kind::Star)) {
         return None;
     }
-    let base_end = view.at - 2;
-    let (base, own) = (view.operand_before(base_end)?, view.span(base_end, view.at)?);
-    let report = error("there is no operator for powers").at(own, "not possible here");
-    let number = view.token(view.at).filter(|token| matches!(token.kind, Kind::Num | Kind::OtherNum | Kind::Id));
-    if number.is_none() || matches!(view.before(0), Some(Kind::Id)) && view.kind(view.at + 1) == Some(Kind::LParen) {
-        return Some(report.with_help("`x * x`, or `pow(x, y)` of doubles with `use Math: all;`"));
-    }
-    let whole: Span = view.whole(base, view.at + 1)?;
-    let (text, exponent) = (view.text(base, base_end)?, view.word(view.at));
-    if base + 1 == base_end && view.name(base).is_some() && matches!(exponent, "2" | "3") {
+    power_of(view, view.at - 2, view.at, "Math")
+}
+
+/// The report of a power by a sign of other languages that stands between two tokens; `pow` is that of `module`.
+fn power_of(view: &View<'_>, base_end: usize, at: usize, module: &'static str) -> Option<Diagnostic> {
+    let report = error("there is no operator for powers").at(view.span(base_end, at)?, "not possible here");
+    let number = view.token(at).filter(|token| matches!(token.kind, Kind::Num | Kind::OtherNum | Kind::Id));
+    let goes_on = matches!(view.kind(at + 1), Some(Kind::LParen | Kind::LBracket | Kind::Dot));
+    let base = view.operand_before(base_end);
+    let quoted = base
+        .and_then(|base| Some((base, view.whole(base, at + 1)?, view.text(base, base_end)?, view.text(at, at + 1)?)));
+    let Some((base, whole, text, exponent)) = quoted.filter(|_| number.is_some() && !goes_on) else {
+        return Some(report.with_help(format!("`x * x`, or `pow(x, y)` of doubles with `use {module}: all;`")));
+    };
+    let is_written = view.is_written_number(at);
+    if base + 1 == base_end && view.name(base).is_some() && is_written && matches!(&*exponent, "2" | "3") {
         let product = vec![text; exponent.parse().unwrap_or(2)].join(" * ");
         // As a factor it needs no parentheses on the left.
         let alone = |kind: Option<Kind>| {
-            !matches!(kind, Some(Kind::MulOp | Kind::Minus | Kind::Star | Kind::Bang | Kind::Tilde | Kind::RParen))
+            !matches!(
+                kind,
+                Some(Kind::MulOp | Kind::Minus | Kind::Star | Kind::Bang | Kind::Tilde | Kind::RParen | Kind::Dot)
+            )
         };
         let text = if alone(view.kind(base.checked_sub(1)?)) { product } else { format!("({product})") };
         return Some(report.with_safe_edit(format!("`{text}`"), whole, text));
     }
-    let exponent = if view.before(0) == Some(Kind::Num) { format!("{exponent}d") } else { exponent.to_string() };
+    let exponent = match view.kind(at) {
+        Some(Kind::Num) if is_written => format!("{exponent}d"),
+        Some(Kind::Num) => format!("tod({exponent})"),
+        _ => exponent,
+    };
     let text = format!("pow({text}, {exponent})");
-    Some(view.with_library_edit(report.with_note("`pow` is of doubles"), (whole, text), ("Math", "pow"), false))
+    Some(view.with_library_edit(report.with_note("`pow` is of doubles"), (whole, text), (module, "pow"), false))
 }
 
 /// `x, y = y, x;`
@@ -488,6 +573,9 @@ pub(super) fn signs(view: &View<'_>) -> Option<Diagnostic> {
     if let Some(dot) = dot.filter(|dot| dot.checked_sub(1).is_some_and(|at| view.ends_operand(at))) {
         let own = view.span(dot, dot + 1)?;
         let sign = view.word(dot + 1);
+        if sign == "^" {
+            return power_of(view, dot, dot + 2, "MathArray");
+        }
         return Some(error("operators work on whole arrays as they are").at(own, "no dot here").with_safe_edit(
             format!("`{sign}` for `.{sign}`"),
             own,

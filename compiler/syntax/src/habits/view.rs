@@ -2,7 +2,7 @@
 
 use crate::classify::Classified;
 use crate::split::{self, Chunk};
-use crate::tokens::{Kind, Token};
+use crate::tokens::{Kind, TextId, Token};
 use ravel_diagnostics::{Diagnostic, Fix};
 use ravel_source::Span;
 
@@ -11,6 +11,21 @@ const LONGEST_TEXT: usize = 200;
 
 /// Between two tokens of a line, in bytes; a comment takes more.
 const WIDEST_BLANK: u32 = 3;
+
+/// Text of a file: a token, or a macro's call.
+pub(super) struct Piece<'a> {
+    pub(super) span: Span,
+    pub(super) text: &'a str,
+    /// Of the first token.
+    pub(super) kind: Kind,
+    pub(super) is_macro: bool,
+    /// Whether a blank stands in front.
+    pub(super) is_apart: bool,
+}
+
+fn within(inner: Span, outer: Span) -> bool {
+    inner.file == outer.file && outer.start <= inner.start && inner.end <= outer.end
+}
 
 /// A place where a parse failed. Indices outside of the chunk have no token.
 pub(crate) struct View<'a> {
@@ -56,38 +71,95 @@ impl<'a> View<'a> {
             .then(|| first.span.to(last.span))
     }
 
-    /// The text of tokens of one line, blanks as one; nothing where macros or joined strings make it another one than the file's, where a
-    /// comment may stand between them, or where it is too long for a sentence.
+    /// The text of tokens of one line as the file has it, blanks as one; nothing where a comment may stand between them, where a macro or
+    /// joined strings reach beyond them, or where it is too long for a sentence.
     pub(super) fn text(&self, from: usize, upto: usize) -> Option<String> {
-        let whole = self.span(from, upto)?;
         let mut text = String::new();
-        let mut end = whole.start;
-        for at in from..upto {
-            let token = self.token(at)?;
-            let word = self.word(at);
-            if token.span.file != whole.file || token.span.start < end || token.module.0 != 0 {
-                return None;
-            }
-            let gap = token.span.start - end;
-            if (token.span.end - token.span.start) as usize != word.len() || text.len() > LONGEST_TEXT {
-                return None;
-            }
-            if at > from && (token.first_on_line || gap > WIDEST_BLANK) {
-                return None;
-            }
-            if at > from && token.space_before {
+        for piece in self.pieces(from, upto)? {
+            if piece.is_apart && !text.is_empty() {
                 text.push(' ');
             }
-            text.push_str(word);
-            end = token.span.end;
+            text.push_str(piece.text);
         }
         Some(text)
     }
 
     /// The place of tokens that an edit may replace as a whole.
     pub(super) fn whole(&self, from: usize, upto: usize) -> Option<Span> {
-        self.text(from, upto)?;
-        self.span(from, upto)
+        let pieces = self.pieces(from, upto)?;
+        Some(pieces.first()?.span.to(pieces.last()?.span))
+    }
+
+    /// What the file has for tokens of one line: each by itself, those of a macro by its call.
+    pub(super) fn pieces(&self, from: usize, upto: usize) -> Option<Vec<Piece<'a>>> {
+        let mut pieces: Vec<Piece<'a>> = Vec::new();
+        let mut length = 0;
+        let mut at = from;
+        while at < upto {
+            let token = self.token(at)?;
+            let made = self.macro_around(at).filter(|(_, _, end)| {
+                // Arguments that stand by themselves are text of the file.
+                (at..upto.min(*end)).any(|k| self.token(k).is_some_and(|token| self.is_made(token)))
+            });
+            let (span, word, next) = match made {
+                Some((span, text, end)) => {
+                    let begins = at.checked_sub(1).and_then(|at| self.token(at)).is_none_or(|t| !within(t.span, span));
+                    let text = &**self.tokens.texts.get(text);
+                    if !begins || end > upto || text.is_empty() || text.contains('\n') {
+                        return None;
+                    }
+                    (span, text, end)
+                }
+                None => {
+                    let word = self.word(at);
+                    if token.module.0 != 0 || (token.span.end - token.span.start) as usize != word.len() {
+                        return None;
+                    }
+                    (token.span, word, at + 1)
+                }
+            };
+            if let Some(last) = pieces.last() {
+                let gap = span.start.checked_sub(last.span.end).filter(|_| span.file == last.span.file)?;
+                if token.first_on_line || gap > WIDEST_BLANK {
+                    return None;
+                }
+            }
+            length += word.len() + 1;
+            if length > LONGEST_TEXT {
+                return None;
+            }
+            pieces.push(Piece {
+                span,
+                text: word,
+                kind: token.kind,
+                is_macro: made.is_some(),
+                is_apart: token.space_before,
+            });
+            at = next;
+        }
+        Some(pieces).filter(|pieces| !pieces.is_empty())
+    }
+
+    /// The place and text of the macro that a token came with, and the first token behind what it made.
+    fn macro_around(&self, at: usize) -> Option<(Span, TextId, usize)> {
+        let token = self.token(at)?;
+        let last = Span { end: u32::MAX, ..token.span };
+        let (span, text) =
+            self.tokens.uses.range(..=last).next_back().filter(|(span, _)| within(token.span, **span))?;
+        let end = (at..self.chunk.upto).find(|k| !within(self.tokens.list[*k].span, *span)).unwrap_or(self.chunk.upto);
+        Some((*span, *text, end))
+    }
+
+    /// Whether a token stands in the text of a macro: it has the place of the call then.
+    fn is_made(&self, token: &Token) -> bool {
+        let mut same = self.tokens.uses.range(Span { end: 0, ..token.span }..=Span { end: u32::MAX, ..token.span });
+        same.next().is_some()
+    }
+
+    /// Whether a token is a number as the file has it.
+    pub(super) fn is_written_number(&self, at: usize) -> bool {
+        matches!(self.kind(at), Some(Kind::Num | Kind::OtherNum))
+            && self.pieces(at, at + 1).is_some_and(|pieces| pieces.iter().all(|piece| !piece.is_macro))
     }
 
     pub(super) fn statement(&self, at: usize) -> Option<(usize, usize)> {
@@ -213,7 +285,7 @@ impl<'a> View<'a> {
     /// The edit that makes names of a library module visible; nothing if a `use` or `import` of the module stands already.
     ///
     /// The outer option is empty in files with a header, where a `use` cannot stand first.
-    pub(super) fn use_edit(&self, module: &str, name: &str) -> Option<Option<(Span, String)>> {
+    pub(crate) fn use_edit(&self, module: &str, name: &str) -> Option<Option<(Span, String)>> {
         let list = &self.tokens.list;
         let loads = |pair: &[Token]| {
             matches!(pair[0].kind, Kind::Use | Kind::Import) && &**self.tokens.texts.get(pair[1].text) == module

@@ -14,6 +14,9 @@ use std::rc::Rc;
 /// Macro calls inside the arguments of others; each level costs stack.
 const MAX_ARGUMENT_DEPTH: usize = 100;
 
+/// Longer calls are not quoted in messages.
+const LONGEST_NOTED: usize = 200;
+
 /// A definition; parameters are resolved when it is made.
 #[derive(Debug)]
 pub(super) struct Macro {
@@ -142,6 +145,11 @@ impl Preprocessor<'_> {
                 (arguments, span)
             }
         };
+        if self.expansions.is_empty() {
+            let snippet = self.sources.snippet(span);
+            let text = if snippet.len() > LONGEST_NOTED { TextId::NONE } else { self.texts.intern(snippet) };
+            self.uses.insert(span, text);
+        }
         let mut tokens = self.substitute(&definition, &arguments, name, span);
         if self.exhausted() {
             return None;

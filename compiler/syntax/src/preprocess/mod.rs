@@ -16,6 +16,7 @@ use directives::Condition;
 use macros::{Expansion, Macro};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// How `#include` gets at files: the syntax crate itself reads none.
@@ -89,6 +90,7 @@ pub fn lex_and_preprocess(
         reports: Vec::new(),
         out: Vec::new(),
         comments: Vec::new(),
+        uses: BTreeMap::new(),
     };
     pre.predefine(options);
     let text = pre.sources.get(file).map(|source| source.text.clone()).unwrap_or_default();
@@ -108,7 +110,7 @@ pub fn lex_and_preprocess(
     }
     let defined = pre.macros.iter().enumerate().filter(|(_, definition)| definition.is_some());
     let macros = defined.map(|(name, _)| TextId(name as u32)).collect();
-    (Tokens { list: pre.out, texts: pre.texts, end, macros, comments: pre.comments }, pre.reports)
+    (Tokens { list: pre.out, texts: pre.texts, end, macros, comments: pre.comments, uses: pre.uses }, pre.reports)
 }
 
 /// Whether the beginning looks like text: a few odd characters are reported one by one, a binary file as a whole.
@@ -119,6 +121,18 @@ fn is_text(text: &str) -> bool {
         odd += usize::from(c == '\u{fffd}' || c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0b' | '\x0c'));
     }
     odd < 4 || odd * 20 < all
+}
+
+/// Longer comments are sentences.
+const LONGEST_DIVISOR: usize = 120;
+
+/// Whether a comment may be the rest of a division whose author took `//` for an operator: it begins like a value and ends like code.
+fn may_divide(comment: &str) -> bool {
+    let begins = |c: char| c.is_alphanumeric() || "_(-.".contains(c);
+    comment.len() <= LONGEST_DIVISOR
+        && !comment.contains('\n')
+        && comment.trim_start().starts_with(begins)
+        && comment.ends_with([';', '{', '}', ')', ']', ','])
 }
 
 /// An open file.
@@ -162,7 +176,9 @@ struct Preprocessor<'a> {
     reports: Vec<Diagnostic>,
     out: Vec<Token>,
     /// See [`Tokens::comments`].
-    comments: Vec<Span>,
+    comments: Vec<(Span, TextId)>,
+    /// See [`Tokens::uses`].
+    uses: BTreeMap<Span, TextId>,
 }
 
 impl Preprocessor<'_> {
@@ -193,10 +209,12 @@ impl Preprocessor<'_> {
             let gap = pair[0].span.end as usize..pair[1].span.start as usize;
             if pair[1].kind == Kind::Newline
                 && pair[0].kind != Kind::Newline
-                && let Some(comment) = text.get(gap.clone()).map(str::trim_end).filter(|gap| gap.ends_with(';'))
+                && let Some(comment) = text.get(gap.clone()).map(str::trim_end)
                 && let Some(start) = comment.find("//")
+                && may_divide(&comment[start + 2..])
             {
-                self.comments.push(Span::new(file, gap.start + start, gap.start + comment.len()));
+                let text = self.texts.intern(&comment[start + 2..]);
+                self.comments.push((Span::new(file, gap.start + start, gap.start + comment.len()), text));
             }
         }
         self.files.push(Source { file, tokens, at: 0, conditions: Vec::new() });
