@@ -137,6 +137,9 @@ fn new() -> Result<(), Failed> {
     fs::create_dir(place.path("empty"))?;
     place.expect("", &["new", "empty"], 0, &["made"])?;
     place.expect("empty", &["run"], 0, &["is 285."])?;
+    fs::create_dir(place.path("this"))?;
+    place.expect("this", &["new", "."], 0, &["made"])?;
+    place.expect("this", &["run"], 0, &["is 285."])?;
     place.write("file", "kept")?;
     place.expect("", &["new", "file"], 1, &["and no folder"])?;
     place.expect("", &["run"], 2, &["there is no ravel.toml"])

@@ -21,7 +21,12 @@ pub fn run(new: &New) -> i32 {
 
 fn make(new: &New) -> Result<PathBuf, String> {
     let path = &new.path;
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    // `.` and `..` have the names of the folders that they are.
+    let whole = match path.file_name() {
+        None => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
+        Some(_) => path.clone(),
+    };
+    let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     check_name(name).map_err(|rule| format!("`{name}` is no name of a package: {rule}"))?;
     // Of a library the name becomes that of a module.
     let module = name.replace('-', "_");

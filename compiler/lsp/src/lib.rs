@@ -16,6 +16,7 @@ mod rename;
 mod runs;
 mod texts;
 mod tokens;
+mod transport;
 mod view;
 
 use checker::{Checked, Checker, Found};
@@ -58,11 +59,12 @@ struct Server {
 /// # Errors
 /// The client broke off, or does not speak the protocol.
 pub fn serve(options: Options) -> Result<(), String> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = transport::connect().map_err(|error| format!("cannot start a thread: {error}"))?;
     let outcome = converse(connection, options);
     // The threads end with their channels.
     let ended = threads.join().map_err(|error| format!("the client broke off: {error}"));
-    outcome.and(ended)
+    // Why reading ended says more than that it did.
+    ended.and(outcome)
 }
 
 fn converse(connection: Connection, options: Options) -> Result<(), String> {
