@@ -132,8 +132,8 @@ fn lower(func: &mut Func, calls: &mut Calls, home: Region, inst: Inst) -> Result
     state.put_in_order(body)?;
     state.make_bounds_strict(body);
     if mode == Mode::Reverse {
-        state.take_rows(body);
         state.find_settled(body);
+        state.take_rows(body);
     }
     state.settle(body);
     let yields = state.func.regions[body].yields.clone();

@@ -122,7 +122,8 @@ impl State<'_> {
             let Op::Sel { array, index } = &func.insts[inst].op else { continue };
             let ty = func.ty(*array);
             let is_wanted = site.arrays.contains(array) && ty.rank() == Some(index.len());
-            if !is_wanted || !needed.contains(&func.insts[inst].results[0]) {
+            let is_settled = self.settled_by(inst).is_some();
+            if !is_wanted || is_settled || !needed.contains(&func.insts[inst].results[0]) {
                 continue;
             }
             let fixed_at = |v: &Value| match single.get(v) {
