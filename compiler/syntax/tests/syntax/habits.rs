@@ -77,8 +77,13 @@ fn the_semicolon_is_missing_where_the_line_ends() {
     let report = first(&in_body("y = x + 1"));
     assert_eq!(report.title, "expected `;` behind this");
     assert_eq!(mended(&in_body("y = x + 1")), Some(in_body("y = x + 1;")));
-    // A comment at the end of the line holds the `;` of a whole division.
-    assert_eq!(mended(&in_body("y = x // 2;")), Some(in_body("y = x / 2;")));
+    // A comment at the end of the line holds the rest of a division, if what it begins with is an operand.
+    let load = "use Special: { floor_divide };\n";
+    assert_eq!(mended(&in_body("y = x // 2;")), Some(format!("{load}{}", in_body("y = floor_divide(x, 2);"))));
+    assert_eq!(mended(&in_body("y = 7 // 2;")), Some(in_body("y = 7 / 2;")));
+    for comment in ["y = x // 0 .. x-1;", "y = x // done;", "y = x // 1) the first;", "y = x // two words;"] {
+        assert_eq!(mended(&in_body(comment)), Some(in_body(&comment.replacen("x //", "x; //", 1))), "{comment}");
+    }
 }
 
 #[test]

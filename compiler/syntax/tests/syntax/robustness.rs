@@ -110,7 +110,7 @@ fn help_knows_common_slips() {
     assert_eq!(help("ues Array: all;"), "did you mean `use`?");
     assert_eq!(help("int f() { retrun 1; }"), "did you mean `return`?");
     assert_eq!(help("int f() { retrun x; }"), "did you mean `return`?");
-    assert_eq!(help("string f() { return x; }"), "is a `use` or `import` missing?");
+    assert_eq!(help("string f() { return x; }"), "`use String: { string };`");
     assert_eq!(help("int f() { return a[1:2]; }"), "`drop([1], take([2], a))`");
     assert_eq!(help("x = 1;"), "statements stand inside of functions");
     assert_eq!(help("int f() { for (int i = 0; i < 3; i++) { } }"), "drop `int`");
