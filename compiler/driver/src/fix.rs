@@ -257,7 +257,7 @@ mod tests {
         let edits: Vec<_> = edits.iter().collect();
         assert_eq!(apply("x = 1;", &edits).as_deref(), Some("use A: all;\nx = tod(1);"));
         assert_eq!(apply("x", &edits), None);
-        assert_eq!(moved(at(2, 5), &edits.iter().copied().collect::<Vec<_>>()), at(14, 22));
+        assert_eq!(moved(at(2, 5), &edits), at(14, 22));
         assert!(touch(at(3, 3), at(3, 3)) && touch(at(1, 4), at(2, 3)) && !touch(at(1, 2), at(2, 3)));
     }
 }
