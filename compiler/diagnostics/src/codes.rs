@@ -1,7 +1,7 @@
 //! The table of codes: each kind of mistake has one, for good.
 //!
 //! The first two digits name the stage that finds it: `E01` syntax, `E02` names and definitions, `E03` types and shapes, `E05` packages, `W04` what
-//! is allowed and probably not meant. Each has a page in `docs/errors`, which `ravel explain` prints.
+//! is allowed and probably not meant, of which `W045` is said by the way. Each has a page in `docs/errors`, which `ravel explain` prints.
 
 use std::fmt;
 
@@ -188,6 +188,12 @@ const FORMER: [(&str, Code); 7] = [
 ];
 
 impl Code {
+    /// Whether the stages say it by the way: nothing has to be looked for.
+    pub fn is_by_the_way(self) -> bool {
+        let text = self.text();
+        text.starts_with('E') || text.starts_with("W045")
+    }
+
     /// The code that a user writes, in small letters too, or by its number alone; also a former one.
     pub fn from_text(text: &str) -> Option<Code> {
         let text = text.trim();

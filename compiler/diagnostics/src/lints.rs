@@ -202,10 +202,8 @@ impl Levels {
             return *level;
         }
         let Some(lint) = Lint::of(code) else { return Level::Warn };
-        // What the stages say by the way is not looked for.
-        let by_the_way = code.text().starts_with('E');
         let shown = match self.viewer {
-            Viewer::Quiet => by_the_way,
+            Viewer::Quiet => code.is_by_the_way(),
             Viewer::Run => lint.kind == Kind::Certain,
             Viewer::Check => lint.is_on(),
         };
@@ -218,7 +216,7 @@ impl Levels {
 
     /// Whether something that has to be looked for is on.
     pub fn look_for_any(&self) -> bool {
-        LINTS.iter().any(|lint| !lint.is_perf() && lint.code.text().starts_with('W') && self.is_on(lint.code))
+        LINTS.iter().any(|lint| !lint.is_perf() && !lint.code.is_by_the_way() && self.is_on(lint.code))
     }
 
     /// Whether something is on that the optimiser has to run for.
