@@ -33,6 +33,19 @@ fn is_thin(plan: &Plan) -> bool {
     })
 }
 
+/// Whether no place is reached in two ways, for bounds along some axis.
+fn are_disjoint(plans: &[Plan]) -> bool {
+    let is_below = |a: &Plan, b: &Plan| {
+        a.inverse.target.iter().zip(&b.inverse.target).any(|(a, b)| {
+            let apart = |high: &Quotient, low: &Quotient| {
+                high.by == 1 && low.by == 1 && high.of.sub(&low.of).and_then(|d| d.as_const()).is_some_and(|d| d < 0)
+            };
+            a.upper.iter().any(|high| b.lower.iter().any(|low| apart(high, low)))
+        })
+    };
+    (0..plans.len()).all(|k| plans[..k].iter().all(|a| is_below(a, &plans[k]) || is_below(&plans[k], a)))
+}
+
 impl Reverse<'_> {
     /// Adds terms to a total; all of them are inside of levels. In loops, what reaches a few rows changes these alone.
     pub fn gather(&mut self, at: Region, of: Value, terms: Vec<Term>, total: Option<Value>) -> Result<Option<Value>> {
@@ -43,6 +56,13 @@ impl Reverse<'_> {
                 self.state.defs.inst(term.value).map_or(self.state.span, |inst| self.state.func.insts[inst].span);
             let mut is_gathered = true;
             match self.plans(at, of, term) {
+                // Cases that have no element in common are partitions of one with-loop.
+                Some(plans)
+                    if plans.len() > 1 && !(is_repeated && plans.iter().any(is_thin)) && are_disjoint(&plans) =>
+                {
+                    let value = self.gathered(at, &plans, None)?;
+                    total = Some(self.plus(at, total, value));
+                }
                 Some(plans) => {
                     let in_place = is_repeated || plans.len() > 1;
                     for plan in plans {
@@ -50,7 +70,7 @@ impl Reverse<'_> {
                             thin.push(plan);
                             continue;
                         }
-                        let value = self.gathered(at, &plan, None)?;
+                        let value = self.gathered(at, &[plan], None)?;
                         total = Some(self.plus(at, total, value));
                     }
                 }
@@ -71,7 +91,7 @@ impl Reverse<'_> {
             self.state.tell(span, what);
         }
         for plan in thin {
-            total = Some(self.gathered(at, &plan, total)?);
+            total = Some(self.gathered(at, &[plan], total)?);
         }
         Ok(total)
     }
@@ -277,15 +297,30 @@ impl Reverse<'_> {
         v
     }
 
-    /// A with-loop over the array, which is added to what is there already.
-    fn gathered(&mut self, at: Region, plan: &Plan, to: Option<Value>) -> Result<Value> {
-        let ty = self.state.ty(plan.of);
-        let lead = plan.target.len();
+    /// A with-loop over the array, with a partition for each way in which a term reaches its places; it is added to what is there already.
+    fn gathered(&mut self, at: Region, plans: &[Plan], to: Option<Value>) -> Result<Value> {
+        let Plan { of, ref extents, ref target, .. } = plans[0];
+        let lead = target.len();
         if lead == 0 {
             let mut values = HashMap::default();
-            let value = self.cell(at, plan, &mut values)?;
+            let value = self.cell(at, &plans[0], &mut values)?;
             return Ok(self.plus(at, to, value));
         }
+        let mut parts = Vec::new();
+        for plan in plans {
+            parts.push(self.part_of(at, plan, to)?);
+        }
+        let cell = (lead == extents.len()).then(Vec::new).unwrap_or_else(|| extents[lead..].to_vec());
+        let op = match to {
+            Some(array) => WithOp::Modarray { array },
+            None => WithOp::Genarray { frame: Frame::Known(extents[..lead].to_vec()), cell: Some(cell), default: None },
+        };
+        let ty = self.state.ty(of);
+        Ok(self.state.emit(at, Op::With(With { parts, ops: vec![op], ordered: false }), ty))
+    }
+
+    /// The partition of the places that a term reaches in one way.
+    fn part_of(&mut self, at: Region, plan: &Plan, to: Option<Value>) -> Result<Part> {
         let body = self.state.branch();
         let mut values = HashMap::default();
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
@@ -324,16 +359,7 @@ impl Reverse<'_> {
             cell = self.state.add(body, old, cell);
         }
         self.state.func.regions[body].yields = vec![cell];
-        let cell = (lead == plan.extents.len()).then(Vec::new).unwrap_or_else(|| plan.extents[lead..].to_vec());
-        let generator = Generator::Known { lower, upper, step: None, width: None };
-        let op = match to {
-            Some(array) => WithOp::Modarray { array },
-            None => {
-                WithOp::Genarray { frame: Frame::Known(plan.extents[..lead].to_vec()), cell: Some(cell), default: None }
-            }
-        };
-        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
-        Ok(self.state.emit(at, Op::With(with), ty))
+        Ok(Part { generator: Generator::Known { lower, upper, step: None, width: None }, body })
     }
 
     /// What reaches one place: conditions, then the sum over free variables.
