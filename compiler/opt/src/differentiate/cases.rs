@@ -116,12 +116,14 @@ impl Forms<'_, '_> {
 
     fn chosen(&mut self, cond: Value, arms: [Value; 2], depth: u32) -> Option<Lin> {
         let before = (self.cases.clone(), self.known.clone());
+        let was_met = self.cases.chosen.len() > self.cases.counts.len();
         let arm = self.cases.decide(2);
         let form = self.arm(cond, arms, arm, depth);
         if form.is_none() {
-            // Cases that nothing tells apart would count twice.
+            // It is no decision then: cases that nothing tells apart would count twice.
+            let is_broken = self.cases.is_broken || was_met;
             (self.cases, self.known) = before;
-            self.cases.is_broken |= arm > 0;
+            self.cases.is_broken = is_broken;
         }
         form
     }

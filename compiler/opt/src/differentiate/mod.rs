@@ -19,7 +19,7 @@ mod activity;
 mod adjoint;
 mod calls;
 mod cases;
-mod counted;
+mod cells;
 mod folds;
 mod forms;
 mod forward;
@@ -27,6 +27,7 @@ mod gather;
 mod invert;
 mod keep;
 mod loops;
+mod plan;
 mod replay;
 mod reverse;
 mod rows;
@@ -39,6 +40,7 @@ mod state;
 mod with;
 
 use crate::edit::{Renames, insts_where, replace_inst, substitute};
+use crate::loops::normalize::bounds;
 use crate::pass::{Context, Pass, Run};
 use crate::scalar::inline::{Inliner, inline_calls, remove_uncalled};
 use adjoint::{Adjoints, Term};
@@ -127,10 +129,11 @@ fn attach(func: &mut Func) -> bool {
 fn lower(func: &mut Func, calls: &mut Calls, home: Region, inst: Inst) -> Result<()> {
     let Op::Derive { mode, args, seeds, body } = func.insts[inst].op.clone() else { return Ok(()) };
     let params = func.regions[body].params.clone();
+    // How often a loop runs, and what it keeps, is known in front of one with a strict bound.
+    bounds::strict(func);
     let mut state = State::new(func, calls);
     state.spread(body);
     state.put_in_order(body)?;
-    state.make_bounds_strict(body);
     if mode == Mode::Reverse {
         state.find_settled(body);
         state.take_rows(body);

@@ -11,11 +11,12 @@
 use crate::differentiate::adjoint::{Level, LevelKind, Term};
 use crate::differentiate::reverse::Reverse;
 use crate::edit::{reads_of, slice};
-use ravel_types::{BinOp, HashMap, HashSet, UnOp};
-use ravel_wir::{Func, Inst, Op, Value};
+use crate::facts::cost_of_yield;
+use ravel_types::{HashMap, HashSet};
+use ravel_wir::{Inst, Value};
 
-/// Work that is worth a number in memory, in operations.
-const LEAST_WORK: u32 = 16;
+/// Operations that are worth a number in memory: one of the dear ones, or some quotients.
+const LEAST_WORK: f64 = 12.0;
 /// Values that are kept of one body.
 const MOST_KEPT: usize = 3;
 
@@ -51,32 +52,12 @@ impl Reverse<'_> {
         let mut kept = Vec::new();
         for inst in insts.iter().filter(|inst| is_shared(inst)) {
             for v in func.insts[*inst].results.iter().filter(|v| taken.contains(v)) {
-                let all = slice(func, insts, [*v], |_| false);
-                let work: u32 = all.iter().map(|inst| work_of(func, *inst)).sum();
+                let work = cost_of_yield(func, &self.state.defs, body, *v).arithmetic;
                 if work >= LEAST_WORK && func.ty(*v).is_scalar() && self.can_store(level, *v) {
                     kept.push(*v);
                 }
             }
         }
         if kept.len() > MOST_KEPT { Vec::new() } else { kept }
-    }
-}
-
-/// What an operation of a body costs, in sums.
-fn work_of(func: &Func, inst: Inst) -> u32 {
-    match &func.insts[inst].op {
-        Op::Const(_) | Op::Extent { .. } => 0,
-        Op::Bin(op, ..) => match op {
-            BinOp::Pow | BinOp::Atan2 | BinOp::Hypot => 20,
-            BinOp::Div | BinOp::Mod | BinOp::AplMod => 6,
-            _ => 1,
-        },
-        Op::Un(op, _) => match op {
-            UnOp::Neg | UnOp::Not | UnOp::Abs => 1,
-            UnOp::Sqrt | UnOp::Reciproc => 6,
-            _ => 16,
-        },
-        op if op.regions().is_empty() => 1,
-        _ => LEAST_WORK,
     }
 }
